@@ -7,7 +7,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_association::Tuning;
-use bentpipe_association::endpoint::{Multipath, Outer, Plan, PlannedPath, Route, Streams as _};
+use bentpipe_association::endpoint::{
+    LINKS, LinkPlan, Multipath, Outer, Plan, PlannedPath, Route, Streams as _,
+};
 use bentpipe_testkit::pattern;
 use bentpipe_units::{BitRate, Instant, Span};
 use bentpipe_wire::Ecn;
@@ -91,7 +93,10 @@ fn two_links() -> (World, Down) {
     let path =
         |to, link| PlannedPath { route: Route { outer: Outer::Udp, ..Route::from(to) }, link };
     let paths = vec![path(address(SERVER), 0), path(backup(SERVER), 1)];
-    world.endpoints[CLIENT].plan(key(2).public(), Plan { paths, multipath: Multipath::Failover });
+    world.endpoints[CLIENT].plan(
+        key(2).public(),
+        Plan { paths, links: [LinkPlan::default(); LINKS], multipath: Multipath::Failover },
+    );
     (world, down)
 }
 

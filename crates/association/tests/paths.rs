@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_association::endpoint::{
-    ConnectionId, Multipath, Outer, Plan, PlannedPath, Route, Streams as _,
+    ConnectionId, LINKS, LinkPlan, Multipath, Outer, Plan, PlannedPath, Route, Streams as _,
 };
 use bentpipe_association::{Share, Tuning};
 use bentpipe_testkit::pattern;
@@ -64,7 +64,8 @@ fn world(
         *seen.borrow_mut().entry(which).or_default() += usize::from(len > 1_000);
         works(which, now).then_some(if which.0 { GROUND } else { SATELLITE })
     }));
-    world.endpoints[CLIENT].plan(key(2).public(), Plan { paths, multipath });
+    world.endpoints[CLIENT]
+        .plan(key(2).public(), Plan { paths, links: [LinkPlan::default(); LINKS], multipath });
     (world, counts)
 }
 

@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use crate::frame::{Frame, data_header, end, status};
 use crate::incoming::Incoming;
-use crate::member::{Member, Observed, SLACK};
+use crate::member::{Member, Observed, SLACK, Use};
 use crate::outgoing::{Outgoing, Work};
 
 /// Shortest and longest wait until there may be room on a link.
@@ -13,6 +13,8 @@ const WAIT_MIN: Span = Span::from_millis(1);
 const WAIT_MAX: Span = Span::from_millis(10);
 /// With so much that waits the stream goes on for a while.
 const BULK: usize = 128 * 1024;
+/// Connections have been full for so long before others are used that cost.
+const FULL: Span = Span::from_secs(1);
 
 /// What a peer did that it must not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,6 +52,8 @@ pub struct Bond {
     incoming: Incoming,
     /// When there may be room on a link.
     room_at: Option<Instant>,
+    /// Since when much waits that only those connections carry which are always used.
+    full_since: Option<Instant>,
     /// The latest status went by a connection that is gone.
     has_lost_status: bool,
 }
@@ -62,19 +66,26 @@ impl Bond {
             outgoing: Outgoing::new(),
             incoming: Incoming::new(window.get()),
             room_at: None,
+            full_since: None,
             has_lost_status: false,
         }
     }
 
     /// One connection more, of this number: the first one, or one that the peer has opened, which is told that it joins.
-    pub fn join(&mut self, member: usize) {
-        self.members.push(Member::new(member, true));
+    pub fn join(&mut self, member: usize, carries: Use) {
+        self.members.push(Member::new(member, carries, true));
     }
 
     /// One connection more, which this end has opened. Until something has come by it the peer may not want it, and what is
     /// acknowledged may be nobody's.
-    pub fn open(&mut self, member: usize) {
-        self.members.push(Member::new(member, false));
+    pub fn open(&mut self, member: usize, carries: Use) {
+        self.members.push(Member::new(member, carries, false));
+    }
+
+    /// Whether the peer has a connection as one of the bond, and it goes on.
+    pub fn goes_by(&self, member: usize) -> bool {
+        let goes_on = |known: &&Member| known.is_accepted && !known.is_stalled();
+        self.members.iter().filter(goes_on).any(|known| known.id == member)
     }
 
     /// A connection is gone. What it had goes by the others.
@@ -199,15 +210,18 @@ impl Bond {
         Some(self.transmit(id, [status(delivered, limit), Bytes::new()], true))
     }
 
-    /// The receiver's word goes by the nearest link that the peer has for one of the bond, and by another one when that
-    /// stalls or is gone.
+    /// The receiver's word goes by the nearest link that the peer has for one of the bond, rather by one that does not
+    /// cost, and by another one when that stalls or is gone.
     fn poll_status(&mut self, now: Instant) -> Option<Transmit> {
         let news = self.incoming.status(now);
         let is_lost = |member: &Member| member.has_status && member.is_stalled();
         let is_lost = self.has_lost_status || self.members.iter().any(is_lost);
         let status_of = news.or_else(|| is_lost.then_some(self.incoming.told()))?;
         let going = self.members.iter().filter(|member| !member.is_stalled());
-        let nearest = going.min_by_key(|member| (!member.is_accepted, member.round_trip()))?.id;
+        let rank = |member: &&Member| {
+            (!member.is_accepted, member.carries != Use::Always, member.round_trip())
+        };
+        let nearest = going.min_by_key(rank)?.id;
         self.has_lost_status = false;
         self.incoming.tell(now, status_of);
         for member in &mut self.members {
@@ -227,32 +241,52 @@ impl Bond {
 
     fn poll_data(&mut self, now: Instant) -> Option<Transmit> {
         self.room_at = None;
+        self.look_whether_full(now);
         let work = self.outgoing.work(now, &self.members)?;
         let not_by = match work {
             Work::New => None,
             Work::Again { not_by, .. } => not_by,
         };
-        let is_bulk = self.outgoing.pending() >= BULK;
-        let may = |member: &&Member| !member.is_stalled() && Some(member.id) != not_by;
-        let farthest = self.members.iter().filter(may).map(Member::one_way).max()?;
-        let member = self
-            .members
-            .iter()
-            .filter(may)
-            .min_by_key(|member| member.arrives_after(member.chunk(), is_bulk))?;
-        let (unsent, limit) = (member.unsent() as u64, member.limit(farthest));
-        if unsent >= limit {
-            // Waiting for it is still better than any other one.
-            let excess = ByteCount::new(unsent - limit / 2);
-            let wait = member.rate().time_for(excess).clamp(WAIT_MIN, WAIT_MAX);
-            self.room_at = Some(now + wait);
-            return None;
-        }
+        let member = self.member_for(now, Use::Always, not_by).or_else(|| {
+            let is_full = self.full_since.is_some_and(|since| now >= since + FULL);
+            let none_goes_on = self.room_at.is_none();
+            let may_spill = none_goes_on || is_full;
+            if may_spill { self.member_for(now, Use::Spill, not_by) } else { None }
+        })?;
+        let member = &self.members[member];
         let chunk = member.chunk();
         let due = now + member.arrives_after(chunk, false) + member.round_trip() + SLACK;
         let id = member.id;
         let (offset, bytes) = self.outgoing.take(work, chunk, id, due);
         Some(self.transmit(id, [data_header(offset, bytes.len()), bytes], work != Work::New))
+    }
+
+    /// More may wait than passes in a moment.
+    fn look_whether_full(&mut self, now: Instant) {
+        let always = self.members.iter().filter(|member| member.carries == Use::Always);
+        let unsent: usize = always.map(Member::unsent).sum();
+        let is_bulk = self.outgoing.pending() + unsent >= BULK;
+        self.full_since = is_bulk.then_some(self.full_since.unwrap_or(now));
+    }
+
+    /// The place of the connection of this kind by which data arrives first. None where none goes on, or it has no room.
+    fn member_for(&mut self, now: Instant, carries: Use, not_by: Option<usize>) -> Option<usize> {
+        let is_bulk = self.outgoing.pending() >= BULK;
+        let may = |member: &Member| !member.is_stalled() && Some(member.id) != not_by;
+        let all = self.members.iter().enumerate().filter(|(_, member)| may(member));
+        let fit = all.filter(|(_, member)| member.carries == carries);
+        let farthest = fit.clone().map(|(_, member)| member.one_way()).max()?;
+        let arrives = |member: &Member| member.arrives_after(member.chunk(), is_bulk);
+        let (at, member) = fit.min_by_key(|(_, member)| arrives(member))?;
+        let (unsent, limit) = (member.unsent() as u64, member.limit(farthest));
+        if unsent < limit {
+            return Some(at);
+        }
+        // Waiting for it is still better than any other one of the kind.
+        let excess = ByteCount::new(unsent - limit / 2);
+        let wait = member.rate().time_for(excess).clamp(WAIT_MIN, WAIT_MAX);
+        self.room_at = Instant::earliest(self.room_at, Some(now + wait));
+        None
     }
 
     fn transmit(&mut self, member: usize, bytes: [Bytes; 2], is_urgent: bool) -> Transmit {

@@ -8,13 +8,13 @@
 //! report, and carries what it wants to send.
 //!
 //! ```
-//! use bentpipe_bond::Bond;
+//! use bentpipe_bond::{Bond, Use};
 //! use bentpipe_units::{ByteCount, Instant};
 //!
 //! let window = ByteCount::new(1_000_000);
 //! let [mut here, mut there] = [Bond::new(window), Bond::new(window)];
-//! here.join(0);
-//! there.join(0);
+//! here.join(0, Use::Always);
+//! there.join(0, Use::Always);
 //! here.write("a stream".into());
 //! while let Some(sent) = here.poll_transmit(Instant::ZERO) {
 //!     for bytes in sent.bytes {
@@ -32,4 +32,4 @@ mod member;
 mod outgoing;
 
 pub use self::bond::{Bond, BondError, Transmit};
-pub use self::member::Observed;
+pub use self::member::{Observed, Use};

@@ -24,6 +24,16 @@ const WAIT_MIN: u64 = 64 * 1024;
 /// Time for which data may wait on the link that is the farthest.
 pub(crate) const SLACK: Span = Span::from_millis(50);
 
+/// When a connection carries data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Use {
+    /// Whenever data arrives by it first.
+    #[default]
+    Always,
+    /// Once the others have been full for a second, and while none of them goes on: its link costs.
+    Spill,
+}
+
 /// What a connection says of itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Observed {
@@ -52,6 +62,7 @@ pub(crate) struct Member {
     pub(crate) is_accepted: bool,
     /// The peer is told so.
     pub(crate) owes_word: bool,
+    pub(crate) carries: Use,
     observed: Observed,
     /// Bytes that were written to it.
     written: u64,
@@ -70,9 +81,10 @@ pub(crate) struct Member {
 
 impl Member {
     /// One that the peer has, or one that this end has opened.
-    pub(crate) fn new(id: usize, is_accepted: bool) -> Self {
+    pub(crate) fn new(id: usize, carries: Use, is_accepted: bool) -> Self {
         Self {
             id,
+            carries,
             is_accepted,
             owes_word: is_accepted,
             frames: Frames::default(),
@@ -218,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_rate_is_what_a_busy_connection_sends() {
-        let mut member = Member::new(0, true);
+        let mut member = Member::new(0, Use::Always, true);
         member.observe(at(0), Observed::default());
         for step in 1..100 {
             member.write(12_500);
@@ -232,7 +244,7 @@ mod tests {
     #[test]
     fn where_acknowledgements_come_all_the_time_a_short_silence_is_enough() {
         let far = |in_flight| Observed { round_trip: Some(Span::from_secs(1)), ..busy(in_flight) };
-        let mut member = Member::new(0, true);
+        let mut member = Member::new(0, Use::Always, true);
         member.write(10_000_000);
         for step in 0..1_000 {
             member.observe(at(10 * step), far(9_000_000 - 1_000 * step as usize));
@@ -245,7 +257,7 @@ mod tests {
 
     #[test]
     fn it_stalls_where_nothing_is_acknowledged_and_goes_on_with_the_first_byte() {
-        let mut member = Member::new(0, true);
+        let mut member = Member::new(0, Use::Always, true);
         member.write(30_000);
         member.observe(at(0), busy(20_000));
         member.observe(at(199), busy(20_000));

@@ -1,174 +1,21 @@
 //! A stream over links of different rates and delays: bytes are compared, and the time that they take.
 
-use std::collections::VecDeque;
+mod world;
 
-use bentpipe_bond::{Bond, Observed, Transmit};
-use bentpipe_units::{BitRate, ByteCount, Instant, Span};
+use bentpipe_bond::{Bond, Observed, Use};
+use bentpipe_units::{ByteCount, Instant, Span};
 use bytes::Bytes;
 
-const WINDOW: ByteCount = ByteCount::new(8_000_000);
-const STEP: Span = Span::from_micros(500);
+use self::world::{WINDOW, World};
 
-/// A reliable connection over a link of its own: what is written leaves at a rate, and arrives after a delay. While the
-/// link is cut nothing leaves or arrives, and what was on the way comes afterwards.
-#[derive(Debug)]
-struct Connection {
-    rate: BitRate,
-    delay: Span,
-    is_cut: bool,
-    unsent: VecDeque<Bytes>,
-    /// A part of a byte that may leave.
-    credit: f64,
-    under_way: VecDeque<(Instant, Bytes)>,
-    /// What has arrived, and when the sender hears of it.
-    heard: VecDeque<(Instant, usize)>,
-    in_flight: usize,
-}
-
-impl Connection {
-    fn new(mbit: u64, millis: u64) -> Self {
-        Self {
-            rate: BitRate::from_bps(mbit * 1_000_000),
-            delay: Span::from_millis(millis),
-            is_cut: false,
-            unsent: VecDeque::new(),
-            credit: 0.0,
-            under_way: VecDeque::new(),
-            heard: VecDeque::new(),
-            in_flight: 0,
-        }
-    }
-
-    fn observed(&self) -> Observed {
-        Observed {
-            round_trip: Some(self.delay * 2),
-            cwnd: Some(self.rate.bytes_in(self.delay * 2)),
-            unsent: self.unsent.iter().map(Bytes::len).sum(),
-            waiting: 0,
-            in_flight: self.in_flight,
-        }
-    }
-
-    /// What is urgent goes ahead of all that has not begun to leave.
-    fn put(&mut self, sent: &Transmit) {
-        let frame = Bytes::from(sent.bytes.concat());
-        let at = if sent.is_urgent { self.unsent.len().min(1) } else { self.unsent.len() };
-        self.unsent.insert(at, frame);
-    }
-
-    /// A step of time. Returns what arrives.
-    fn step(&mut self, now: Instant) -> Vec<Bytes> {
-        if self.is_cut {
-            self.under_way.iter_mut().for_each(|(at, _)| *at += STEP);
-            self.heard.iter_mut().for_each(|(at, _)| *at += STEP);
-            return Vec::new();
-        }
-        self.credit += self.rate.as_bps() as f64 / 8.0 * STEP.as_secs_f64();
-        while let Some(front) = self.unsent.front_mut()
-            && self.credit >= 1.0
-        {
-            let sent = front.split_to(front.len().min(self.credit as usize));
-            if front.is_empty() {
-                self.unsent.pop_front();
-            }
-            self.credit -= sent.len() as f64;
-            self.in_flight += sent.len();
-            self.under_way.push_back((now + self.delay, sent));
-        }
-        self.credit = self.credit.min(1_500.0);
-        let mut came = Vec::new();
-        while self.under_way.front().is_some_and(|(at, _)| *at <= now) {
-            let (_, bytes) = self.under_way.pop_front().expect("one");
-            self.heard.push_back((now + self.delay, bytes.len()));
-            came.push(bytes);
-        }
-        while self.heard.front().is_some_and(|(at, _)| *at <= now) {
-            self.in_flight -= self.heard.pop_front().expect("one").1;
-        }
-        came
-    }
-}
-
-/// Two ends, and in each direction a connection for each link.
-struct World {
-    now: Instant,
-    bonds: [Bond; 2],
-    connections: [Vec<Connection>; 2],
-}
-
-impl World {
-    /// Links of these megabits per second and milliseconds of delay.
-    fn new(links: &[(u64, u64)]) -> Self {
-        let mut bonds = [Bond::new(WINDOW), Bond::new(WINDOW)];
-        for bond in &mut bonds {
-            (0..links.len()).for_each(|link| bond.join(link));
-        }
-        let all = || links.iter().map(|(mbit, millis)| Connection::new(*mbit, *millis)).collect();
-        Self { now: Instant::ZERO, bonds, connections: [all(), all()] }
-    }
-
-    fn step(&mut self) {
-        self.now += STEP;
-        for end in 0..2 {
-            for (link, connection) in self.connections[end].iter_mut().enumerate() {
-                for bytes in connection.step(self.now) {
-                    self.bonds[1 - end].handle_bytes(link, bytes).expect("frames");
-                }
-            }
-        }
-        for (bond, connections) in self.bonds.iter_mut().zip(&mut self.connections) {
-            bond.set_room(WINDOW);
-            for (link, connection) in connections.iter().enumerate() {
-                bond.observe(self.now, link, connection.observed());
-            }
-            while let Some(sent) = bond.poll_transmit(self.now) {
-                let connection = &mut connections[sent.member];
-                connection.put(&sent);
-            }
-        }
-    }
-
-    /// Carries so many bytes, with something done on the way after a time. Returns how long it took, and the longest time
-    /// without a byte.
-    fn carry(&mut self, len: usize, after: Span, act: impl FnOnce(&mut Self)) -> (Span, Span) {
-        let data: Vec<u8> =
-            (0..len as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-        let (mut left, mut read, mut act) = (Bytes::from(data.clone()), Vec::new(), Some(act));
-        let (began, mut last, mut pause) = (self.now, self.now, Span::ZERO);
-        while read.len() < len {
-            assert!(self.now.since(began) < Span::from_secs(100), "{} of {len}", read.len());
-            if self.now.since(began) >= after
-                && let Some(act) = act.take()
-            {
-                act(self);
-            }
-            if self.bonds[0].pending() < 256_000 && !left.is_empty() {
-                let part = left.split_to(left.len().min(100_000));
-                self.bonds[0].write(part);
-                if left.is_empty() {
-                    self.bonds[0].close();
-                }
-            }
-            self.step();
-            while let Some(bytes) = self.bonds[1].read() {
-                read.extend_from_slice(&bytes);
-                pause = pause.max(self.now.since(last));
-                last = self.now;
-            }
-        }
-        assert!(read == data, "what arrived is what was sent");
-        let took = self.now.since(began);
-        for _ in 0..10_000 {
-            self.step();
-        }
-        assert!(self.bonds[1].has_ended() && self.bonds[0].is_delivered());
-        (took, pause)
-    }
+/// Links of these megabits per second and milliseconds of delay, all alike.
+fn even(links: &[(u64, u64)]) -> World {
+    World::new(links, &vec![Use::Always; links.len()])
 }
 
 /// Of the sum of the rates, over so many bytes, the part that was used.
 fn share(links: &[(u64, u64)], len: usize) -> f64 {
-    let (took, _) = World::new(links).carry(len, Span::ZERO, |_| ());
+    let (took, _) = even(links).carry(len, Span::ZERO, |_| ());
     let sum: u64 = links.iter().map(|(mbit, _)| mbit).sum();
     len as f64 * 8.0 / took.as_secs_f64() / (sum as f64 * 1e6)
 }
@@ -193,15 +40,15 @@ fn four_links_give_the_sum_of_their_rates() {
 
 #[test]
 fn a_short_object_takes_the_near_link_alone() {
-    let (took, _) = World::new(&[(20, 25), (10, 300)]).carry(100_000, Span::ZERO, |_| ());
-    let alone = World::new(&[(20, 25)]).carry(100_000, Span::ZERO, |_| ()).0;
+    let (took, _) = even(&[(20, 25), (10, 300)]).carry(100_000, Span::ZERO, |_| ());
+    let alone = even(&[(20, 25)]).carry(100_000, Span::ZERO, |_| ()).0;
     assert!(took <= alone.mul_f64(1.1), "{took:?}, alone {alone:?}");
 }
 
 #[test]
 fn a_link_that_is_cut_for_ever_costs_no_byte_and_no_long_pause() {
     for cut in 0..2 {
-        let mut world = World::new(&[(20, 25), (10, 300)]);
+        let mut world = even(&[(20, 25), (10, 300)]);
         let (_, pause) = world.carry(20_000_000, Span::from_secs(3), |world| {
             for end in 0..2 {
                 world.connections[end][cut].is_cut = true;
@@ -213,7 +60,7 @@ fn a_link_that_is_cut_for_ever_costs_no_byte_and_no_long_pause() {
 
 #[test]
 fn what_a_connection_left_that_is_gone_goes_by_the_other_one() {
-    let mut world = World::new(&[(20, 25), (10, 300)]);
+    let mut world = even(&[(20, 25), (10, 300)]);
     world.carry(20_000_000, Span::from_secs(3), |world| {
         for end in 0..2 {
             world.bonds[end].leave(0);
@@ -225,10 +72,10 @@ fn what_a_connection_left_that_is_gone_goes_by_the_other_one() {
 #[test]
 fn what_a_connection_took_that_the_peer_did_not_want_goes_by_another_one() {
     let [mut here, mut there] = [Bond::new(WINDOW), Bond::new(WINDOW)];
-    here.join(0);
-    there.join(0);
+    here.join(0, Use::Always);
+    there.join(0, Use::Always);
     // A nearer link, which the peer closes without a look.
-    here.open(1);
+    here.open(1, Use::Always);
     let near = Observed { round_trip: Some(Span::from_millis(1)), ..Observed::default() };
     here.observe(Instant::ZERO, 1, near);
     here.write(Bytes::from_static(b"a stream"));
@@ -266,8 +113,8 @@ fn hand_over(from: &mut Bond, to: &mut Bond, now: Instant, but: Option<usize>) -
 fn a_status_goes_by_no_connection_that_the_peer_may_not_want() {
     let now = Instant::ZERO;
     let [mut here, mut there] = [Bond::new(WINDOW), Bond::new(WINDOW)];
-    here.join(0);
-    there.join(0);
+    here.join(0, Use::Always);
+    there.join(0, Use::Always);
     let far = Observed { round_trip: Some(Span::from_millis(600)), ..Observed::default() };
     here.observe(now, 0, far);
     there.observe(now, 0, far);
@@ -280,7 +127,7 @@ fn a_status_goes_by_no_connection_that_the_peer_may_not_want() {
     }
     let mut read = 0;
     // `here` has opened a nearer one; the peer has no memory for it and closes it.
-    here.open(1);
+    here.open(1, Use::Always);
     here.observe(
         now,
         1,
@@ -317,8 +164,8 @@ fn a_status_on_a_dead_link_is_told_again_when_the_other_one_comes_back() {
         ..Observed::default()
     };
     for bond in [&mut here, &mut there] {
-        bond.join(0);
-        bond.join(1);
+        bond.join(0, Use::Always);
+        bond.join(1, Use::Always);
         bond.observe(at(0), 0, trip(600, 0));
         bond.observe(at(0), 1, trip(30, 0));
     }
@@ -363,11 +210,11 @@ fn a_status_on_a_dead_link_is_told_again_when_the_other_one_comes_back() {
 
 #[test]
 fn honest_ends_may_write_in_small_pieces() {
-    let mut world = World::new(&[(20, 25), (50, 25)]);
+    let mut world = even(&[(20, 25), (50, 25)]);
     world.bonds = [(); 2].map(|()| Bond::new(ByteCount::new(256 * 1024)));
     for bond in &mut world.bonds {
-        bond.join(0);
-        bond.join(1);
+        bond.join(0, Use::Always);
+        bond.join(1, Use::Always);
     }
     let mut written = 0;
     for step in 0..20_000 {
@@ -403,7 +250,7 @@ fn what_a_peer_makes_the_host_keep_counts_as_held() {
     }
     let live = Arc::new(AtomicUsize::new(0));
     let mut bond = Bond::new(WINDOW);
-    bond.join(0);
+    bond.join(0, Use::Always);
     // Segments of 1,200 bytes: a chunk of one byte, and statuses that say nothing.
     for offset in 0..65_536u64 {
         let mut segment = vec![0];

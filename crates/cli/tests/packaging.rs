@@ -83,7 +83,7 @@ fn the_examples_are_configurations() {
         let text = fs::read_to_string(&file).expect("a file");
         let all: String = text.lines().map(|line| format!("{}\n", put_in(line))).collect();
         let config = Config::parse(name, &all).expect("a configuration");
-        assert_eq!(config.backup.is_some(), role == Role::Terminal, "{name}");
+        assert_eq!(!config.backup.is_empty(), role == Role::Terminal, "{name}");
         assert!(config.link.rate.is_some() && config.user.as_deref() == Some("bentpipe"));
     }
 }

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bentpipe_bond::Use;
 use bentpipe_units::{Instant, Span};
 use bytes::Bytes;
 
@@ -83,21 +84,25 @@ async fn greet<N: Network>(inner: &Gateway<N>, connection: Connection) -> io::Re
         Open::Flow { to, from } => {
             serve_flow(inner, remote, Carrier::Single(connection), first, to, from).await
         }
-        Open::Bonded { to, from, link } => {
-            let (link, greeting) = (usize::from(link), Bytes::new());
-            let carrier = inner.bond(Joining { connection, link, greeting }, first)?;
+        Open::Bonded { to, from, link, spills } => {
+            let carrier = inner.bond(joining(connection, link, spills), first)?;
             let _listed = remote.bonds.add(&carrier);
             let bonded = carrier.bonded();
             let served = serve_flow(inner, remote, carrier, Bytes::new(), to, from);
             inner.driven(bonded, None, served).await
         }
-        Open::Join { first: number, link } => {
+        Open::Join { first: number, link, spills } => {
             // Where the flow has ended by now the end of this connection says nothing of it.
             let Some(bonded) = remote.bonds.find(number) else { return Ok(()) };
-            let (link, greeting) = (usize::from(link), Bytes::new());
-            bonded.join(Joining { connection, link, greeting }, first)
+            bonded.join(joining(connection, link, spills), first)
         }
     }
+}
+
+/// A connection that a remote gateway has opened for a bond.
+fn joining(connection: Connection, link: u8, spills: bool) -> Joining {
+    let carries = if spills { Use::Spill } else { Use::Always };
+    Joining { connection, link: usize::from(link), carries, greeting: Bytes::new() }
 }
 
 /// Connects a flow to where it leads, and carries it.

@@ -16,7 +16,9 @@ use crate::peer::Remote;
 use crate::places::{Kind, Place};
 use crate::relay::{self, Before, Ended};
 use crate::{Fallback, Gateway, Network, PORT, Tcp as _};
+use bentpipe_association::endpoint::Links;
 use bentpipe_association::host::{Bonded, Joining};
+use bentpipe_bond::Use;
 
 /// Where a flow may lead that goes without the remote gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,11 +217,12 @@ impl<N: Network> Gateway<N> {
         from: SocketAddr,
     ) -> io::Result<Carrier> {
         let connection = self.host.open(remote.address(), remote.key, PORT, self.tuning.clone());
-        let bonds = self.config.backup.as_ref().is_some_and(|backup| backup.bond);
-        if bonds && remote.located.has_backup() {
+        if self.config.bonds() && remote.located.has_backup() {
             let link = self.host.peer_state(remote.key).link;
-            let greeting = open::frame(&Open::Bonded { to, from, link: link as u8 });
-            return self.bond(Joining { connection, link, greeting }, Bytes::new());
+            let carries = self.config.use_of(link);
+            let spills = carries == Use::Spill;
+            let greeting = open::frame(&Open::Bonded { to, from, link: link as u8, spills });
+            return self.bond(Joining { connection, link, carries, greeting }, Bytes::new());
         }
         connection.write_bytes(open::frame(&Open::Flow { to, from })).await?;
         Ok(Carrier::Single(connection))
@@ -241,12 +244,14 @@ impl<N: Network> Gateway<N> {
     ) -> T {
         let driver = async {
             let Some((bonded, first)) = bonded else { return pending().await };
-            let links = || begun.map_or_else(Vec::new, |remote| self.host.links(remote.key));
+            let links = || begun.map_or_else(Links::default, |remote| self.host.links(remote.key));
             let join = |remote: &Remote, link: usize| {
                 let (to, key) = (remote.address(), remote.key);
                 let connection = self.host.open(to, key, PORT, self.tuning.clone());
-                let greeting = open::frame(&Open::Join { first, link: link as u8 });
-                Joining { connection, link, greeting }
+                let carries = self.config.use_of(link);
+                let spills = carries == Use::Spill;
+                let greeting = open::frame(&Open::Join { first, link: link as u8, spills });
+                Joining { connection, link, carries, greeting }
             };
             bonded.drive(&self.network, links, |link| begun.map(|remote| join(remote, link))).await;
         };

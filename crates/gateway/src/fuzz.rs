@@ -63,8 +63,8 @@ pub fn gateway_seeds() -> [Vec<Vec<u8>>; 2] {
         Open::Hold,
         Open::Flow { to: name.clone(), from },
         Open::Flow { to: six.into(), from: six },
-        Open::Bonded { to: name.clone(), from, link: 1 },
-        Open::Join { first: 70_000, link: 1 },
+        Open::Bonded { to: name.clone(), from, link: 1, spills: false },
+        Open::Join { first: 70_000, link: 3, spills: true },
     ];
     let mut messages: Vec<Vec<u8>> = opens.iter().map(|open| frame(open).to_vec()).collect();
     messages.extend(VERDICTS.iter().map(|verdict| frame(verdict).to_vec()));

@@ -18,6 +18,7 @@ pub mod fuzz;
 mod location;
 pub mod log_limit;
 mod lookups;
+mod meter;
 mod network;
 mod open;
 mod peer;
@@ -46,18 +47,21 @@ use self::peer::Remote;
 use self::places::{Kind, Place, Places, Rule};
 
 pub use self::config::{
-    Backup, Config, ConfigError, ConfigErrors, Fallback, Forward, Limits, LinkConfig, Mode, Ops,
-    OuterMode, Parsed, Password, Peer, Protocol, Proxy, Role, Transparent, UdpConfig, UdpMode,
-    old_keys,
+    Backup, Config, ConfigError, ConfigErrors, Fallback, Forward, Limits, LinkConfig, LinkUse,
+    Mode, Ops, OuterMode, Parsed, Password, Peer, Protocol, Proxy, Role, Transparent, UdpConfig,
+    UdpMode, old_keys,
 };
 pub use self::counters::Counters;
 pub use self::flow::{Begun, Reach};
+pub use self::meter::{Month, Usage};
 pub use self::network::{Network, Received, Surroundings, Tasks, Tcp, TcpReader, Udp};
 pub use self::open::{Destination, Verdict};
 pub use self::policy::Range;
 #[doc(hidden)]
 pub use self::status::testing;
-pub use self::status::{ConnectionStatus, FlowStatus, Link, PeerStatus, Refusals, Status, Totals};
+pub use self::status::{
+    ConnectionStatus, FlowStatus, LinkStatus, PeerStatus, Refusals, Status, Totals,
+};
 pub use self::udp::Here;
 
 /// The service number of gateways.
@@ -83,6 +87,7 @@ pub struct Gateway<N> {
     unknown: Arc<Places>,
     policy: policy::Policy,
     lookups: Arc<lookups::Lookups>,
+    meter: meter::Meter,
     /// Lines about flows that were refused.
     refusals: LogLimit,
     began: Instant,
@@ -116,6 +121,7 @@ impl<N: Network> Gateway<N> {
             unknown: Places::new(unknown, Rule::Newest { each: unknown / 4 }),
             policy: policy::Policy::new(allowed),
             lookups: Arc::default(),
+            meter: meter::Meter::new(Month::of(network.calendar())),
             refusals: LogLimit::new(),
             counters: Arc::default(),
             flows: Arc::default(),
@@ -134,6 +140,9 @@ impl<N: Network> Gateway<N> {
         let mut work: Vec<Work> = vec![Box::pin(accept::serve(self.clone()))];
         if self.config.udp.mode == UdpMode::Tunnel {
             work.push(Box::pin(udp::serve(self.clone())));
+        }
+        if self.config.caps().next().is_some() {
+            work.push(Box::pin(meter::watch(self.clone())));
         }
         if self.config.role == Role::Terminal {
             for name in self.config.peers.keys() {
@@ -181,6 +190,21 @@ impl<N: Network> Gateway<N> {
     /// The same without the flows, of which there may be many.
     pub fn overview(&self) -> Status {
         Status::without_flows(self)
+    }
+
+    /// What links have carried in this month; none where no link has a cap.
+    pub fn usage(&self) -> Option<Usage> {
+        self.config.caps().next().map(|_| self.meter.usage())
+    }
+
+    /// Goes on with what was counted before a restart: to be called before anything is sent.
+    pub fn resume_usage(&self, kept: Usage) {
+        self.meter.resume(kept);
+        self.look_after_caps();
+    }
+
+    fn look_after_caps(&self) {
+        self.meter.look_after(&self.host, self.network.calendar(), self.config.caps());
     }
 
     /// Whether the remote gateway of this name answers.

@@ -14,32 +14,28 @@ use bentpipe_units::Span;
 /// Time for a name to be looked up.
 const LOOKUP: Span = Span::from_secs(10);
 
-/// Addresses over the two links.
-type Addresses = [Option<SocketAddr>; 2];
-
 /// Where a remote gateway is, over each link.
 #[derive(Debug)]
 pub(crate) struct Located {
-    configured: [Option<Destination>; 2],
-    found: watch::Sender<Addresses>,
+    configured: Vec<Option<Destination>>,
+    found: watch::Sender<Vec<Option<SocketAddr>>>,
 }
 
 impl Located {
-    /// As the configuration says.
-    pub(crate) fn new(configured: [Option<Destination>; 2]) -> Self {
-        let found =
-            [&configured[0], &configured[1]].map(|configured| configured.as_ref()?.address());
+    /// As the configuration says, the first link first.
+    pub(crate) fn new(configured: Vec<Option<Destination>>) -> Self {
+        let found = configured.iter().map(|configured| configured.as_ref()?.address()).collect();
         Self { configured, found: watch::Sender::new(found) }
     }
 
     /// Its address over the first link, if that is known.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
-        self.found.borrow()[0]
+        self.found.borrow().first().copied().flatten()
     }
 
-    /// Whether it has an address over the second link.
-    pub(crate) const fn has_backup(&self) -> bool {
-        self.configured[1].is_some()
+    /// Whether it has an address over a further link.
+    pub(crate) fn has_backup(&self) -> bool {
+        self.configured.iter().skip(1).any(Option::is_some)
     }
 
     /// Whether it has to be looked up.
@@ -49,20 +45,22 @@ impl Located {
 
     /// Waits until its address is known; that of a terminal need not be.
     pub(crate) async fn known(&self) {
-        if self.configured[0].is_some() {
+        if self.configured.first().is_some_and(Option::is_some) {
+            let is_found =
+                |found: &Vec<Option<SocketAddr>>| found.first().is_some_and(Option::is_some);
             // The sender is in `self`.
-            let _ = self.found.subscribe().wait_for(|found| found[0].is_some()).await;
+            let _ = self.found.subscribe().wait_for(is_found).await;
         }
     }
 
     /// Lets the host know the paths there, for an association that begins from now on.
     pub(crate) fn plan(&self, host: &Host, config: &Config, peer: PublicKey) {
-        if let Some(plan) = config.plan(*self.found.borrow()) {
+        if let Some(plan) = config.plan(&self.found.borrow()) {
             host.plan(peer, plan);
         }
     }
 
-    /// Looks up its names. A name of the second link that is not found leaves that link out.
+    /// Looks up its names. A name of a further link that is not found leaves that link out.
     ///
     /// # Errors
     /// The name of the first link that is not found.
@@ -73,7 +71,7 @@ impl Located {
         lookups: &std::sync::Arc<Lookups>,
         listen: SocketAddr,
     ) -> Result<(), String> {
-        let mut found = [None; 2];
+        let mut found = vec![None; self.configured.len()];
         for (link, configured) in self.configured.iter().enumerate() {
             let Some(configured) = configured else { continue };
             let addresses = match configured {

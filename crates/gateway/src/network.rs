@@ -28,6 +28,9 @@ pub trait Network: Runtime + Surroundings {
     /// Futures that run beside each other.
     type Tasks: Tasks;
 
+    /// Nanoseconds since 1970, as the clock of the host says now.
+    fn calendar(&self) -> u64;
+
     /// A set of futures that run beside each other, and end with it.
     fn tasks(&self) -> Self::Tasks;
 

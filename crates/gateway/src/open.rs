@@ -97,6 +97,8 @@ pub(crate) enum Open {
         from: SocketAddr,
         /// The link that this connection goes by.
         link: u8,
+        /// It is used when the others are full: see [`Use::Spill`](bentpipe_bond::Use).
+        spills: bool,
     },
     /// One connection more of such a flow.
     Join {
@@ -104,6 +106,8 @@ pub(crate) enum Open {
         first: u32,
         /// The link that this connection goes by.
         link: u8,
+        /// It is used when the others are full.
+        spills: bool,
     },
 }
 

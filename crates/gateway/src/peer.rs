@@ -82,11 +82,10 @@ impl Remote {
     /// The peer of this name, of which nothing was heard.
     pub(crate) fn new(name: &str, config: &Config) -> Self {
         let peer = &config.peers[name];
-        let known = [&peer.address, &peer.backup].map(|at| at.as_ref().map(|at| at.0.clone()));
         Self {
             name: name.to_owned(),
             key: peer.key.0,
-            located: Located::new(known),
+            located: Located::new(peer.addresses()),
             bonds: Bonds::default(),
             is_up: AtomicBool::new(false),
             holds: AtomicUsize::new(0),

@@ -29,6 +29,9 @@ pub struct Status {
     pub link_rate: Option<BitRate>,
     /// Flows and bytes since its start.
     pub totals: Totals,
+    /// The links that have a cap.
+    #[serde(default)]
+    pub links: Vec<LinkStatus>,
     /// The remote gateways, by name.
     pub peers: Vec<PeerStatus>,
     /// The flows that are open, the oldest first.
@@ -100,15 +103,19 @@ impl Refusals {
     }
 }
 
-/// One of the links of a gateway.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Link {
-    /// The first one.
-    #[default]
-    Primary,
-    /// The second one.
-    Backup,
+/// A link of a gateway that has a cap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkStatus {
+    /// Its number, from 1.
+    pub link: usize,
+    /// What it has carried in this calendar month, both directions, all headers included.
+    #[serde(rename = "month_bytes", with = "plain")]
+    pub carried: ByteCount,
+    /// What it may carry in a month.
+    #[serde(rename = "cap_bytes", with = "plain")]
+    pub cap: ByteCount,
+    /// Its cap is used up: it is not used before the next month.
+    pub closed: bool,
 }
 
 /// A remote gateway.
@@ -120,8 +127,9 @@ pub struct PeerStatus {
     pub address: Option<SocketAddr>,
     /// It answers.
     pub up: bool,
-    /// The link that leads to it now.
-    pub link: Link,
+    /// The number of the link that leads to it now, from 1.
+    #[serde(default)]
+    pub link: usize,
     /// The outer transport that carries the datagrams to it now.
     #[serde(alias = "carrier")]
     pub outer: Outer,
@@ -231,6 +239,7 @@ impl Status {
             uptime: host.now().since(*began),
             link_rate: host.link_rate(),
             totals: Totals::of(&gateway.counters),
+            links: gateway.meter.status(config.caps()),
             peers: peers.iter().map(|(name, peer)| PeerStatus::of(host, name, peer)).collect(),
             flows: Vec::new(),
         }
@@ -258,7 +267,7 @@ impl PeerStatus {
             name: name.to_owned(),
             address: known.address.or(remote.located.address()),
             up: remote.is_up.load(Ordering::Relaxed),
-            link: if known.link == 0 { Link::Primary } else { Link::Backup },
+            link: known.link + 1,
             outer: known.outer,
             srtt: known.srtt,
             loss_ratio: known.loss,
@@ -311,7 +320,7 @@ pub mod testing {
             name: name.to_owned(),
             address: None,
             up,
-            link: Link::Primary,
+            link: 1,
             outer: Outer::Udp,
             srtt: None,
             loss_ratio: None,
@@ -353,6 +362,7 @@ pub mod testing {
             role,
             uptime: Span::from_secs(5),
             link_rate: None,
+            links: Vec::new(),
             totals: Totals { open: 1, flows: 1, ..Totals::default() },
             peers,
             flows: vec![flow],

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bentpipe_association::Outer;
-use bentpipe_gateway::{Link as InUse, PeerStatus};
+use bentpipe_gateway::PeerStatus;
 use bentpipe_net::gateway::Gateway;
 use bentpipe_testkit::pattern;
 use bentpipe_units::Span;
@@ -76,7 +76,7 @@ async fn where_udp_is_blocked_flows_go_by_tcp() {
     round(&mut tcp, 3_000_000).await;
     for gateway in [&hub, &terminal] {
         let peer = &gateway.status().peers[0];
-        assert_eq!((peer.up, peer.outer, peer.link), (true, Outer::Tcp, InUse::Primary));
+        assert_eq!((peer.up, peer.outer, peer.link), (true, Outer::Tcp, 1));
     }
 }
 
@@ -107,15 +107,15 @@ async fn a_flow_goes_on_by_the_second_link_while_the_first_one_is_dark_and_then_
     let (hub, terminal) = (site.hub(), site.terminal());
     let mut tcp = TcpStream::connect(site.forward).await.expect("a connection");
     round(&mut tcp, 100_000).await;
-    assert_eq!(terminal.status().peers[0].link, InUse::Primary);
+    assert_eq!(terminal.status().peers[0].link, 1);
     primary.end();
     round(&mut tcp, 1_000_000).await;
     for gateway in [&hub, &terminal] {
-        assert_eq!(gateway.status().peers[0].link, InUse::Backup);
+        assert_eq!(gateway.status().peers[0].link, 2);
     }
     let _primary = link(first);
     for gateway in [&terminal, &hub] {
-        until(gateway, |peer| peer.link == InUse::Primary).await;
+        until(gateway, |peer| peer.link == 1).await;
     }
     round(&mut tcp, 1_000_000).await;
     assert_eq!(terminal.counters().cut.load(std::sync::atomic::Ordering::Relaxed), 0);
@@ -179,4 +179,60 @@ async fn a_bonded_flow_uses_both_links_at_once_and_outlives_either_of_them() {
     near.end();
     round(&mut tcp, 5_000_000).await;
     assert_eq!(terminal.counters().cut.load(std::sync::atomic::Ordering::Relaxed), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bonded_flow_uses_four_links_at_once() {
+    let to = server(echo).await;
+    let listens = free::<4>().await;
+    let bonded = "[[backup]]\nbond = true\n".repeat(3);
+    let settings = [&*format!("outer = \"udp\"\n{bonded}"), OPEN];
+    let site = Site::new(&to.to_string(), Some(listens[0]), settings).await;
+    let further: Vec<String> = listens[1..].iter().map(|listen| format!("\"{listen}\"")).collect();
+    let site = site.with_peer(&format!("backup = [{}]", further.join(", ")));
+    let link = |(n, listen): (u64, SocketAddr)| {
+        Link::new(listen, site.udp, 25, Span::from_millis(5 + 10 * n), 0.0)
+    };
+    let links: Vec<Link> = (0..).zip(listens).map(link).collect();
+    let (_hub, terminal) = (site.hub(), site.terminal());
+    until(&terminal, |peer| peer.up).await;
+    let mut tcp = TcpStream::connect(site.forward).await.expect("a connection");
+    for _ in 0..4 {
+        round(&mut tcp, 10_000_000).await;
+    }
+    for link in links {
+        let carried = link.end().bytes;
+        assert!(carried > 1_000_000, "{carried} bytes by one of the links");
+    }
+}
+
+/// The second link of a bond is used so. Returns what it carried of 16 MB.
+async fn carried_by_second(settings: &str) -> u64 {
+    let to = server(echo).await;
+    let [first, second] = free().await;
+    let settings = [&*format!("outer = \"udp\"\n[backup]\n{settings}"), OPEN];
+    let site = Site::new(&to.to_string(), Some(first), settings).await;
+    let site = site.with_peer(&format!("backup = \"{second}\""));
+    let link = |listen, millis| Link::new(listen, site.udp, 20, Span::from_millis(millis), 0.0);
+    let (_near, far) = (link(first, 5), link(second, 15));
+    let (_hub, terminal) = (site.hub(), site.terminal());
+    until(&terminal, |peer| peer.up).await;
+    let mut tcp = TcpStream::connect(site.forward).await.expect("a connection");
+    round(&mut tcp, 1_000_000).await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    for _ in 0..3 {
+        round(&mut tcp, 5_000_000).await;
+    }
+    far.end().bytes
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_that_costs_carries_what_is_too_much_for_the_other_one_or_no_more_than_its_cap() {
+    let spilled = carried_by_second("bond = true\nuse = \"spill\"").await;
+    assert!(spilled > 500_000, "{spilled}");
+    // Both directions count, of which the link says the one that has less.
+    let capped = carried_by_second("bond = true\ncap = \"1 MB\"").await;
+    assert!((200_000..3_000_000).contains(&capped), "{capped}");
+    let reserve = carried_by_second("").await;
+    assert!(reserve < 100_000, "{reserve}");
 }

@@ -17,6 +17,13 @@ pub fn seconds() -> u64 {
     millis() / 1000
 }
 
+/// Nanoseconds since 1970, as the clock of this machine says now.
+#[expect(clippy::disallowed_methods, reason = "this is where the wall clock comes in")]
+pub fn calendar() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
+
 /// Counts nanoseconds from its own start.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
@@ -27,11 +34,8 @@ pub struct Clock {
 
 impl Clock {
     /// A clock that starts now.
-    #[expect(clippy::disallowed_methods, reason = "this is where the wall clock comes in")]
     pub fn start() -> Self {
-        let calendar = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let calendar = calendar.map_or(0, |since| since.as_nanos() as u64);
-        Self { start: tokio::time::Instant::now(), calendar }
+        Self { start: tokio::time::Instant::now(), calendar: calendar() }
     }
 
     /// The time now.

@@ -5,4 +5,4 @@
 mod clock;
 pub mod programs;
 
-pub use clock::{Clock, millis, seconds};
+pub use clock::{Clock, calendar, millis, seconds};

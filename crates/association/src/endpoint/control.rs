@@ -27,6 +27,8 @@ const PATH_PROBE_ANSWER: u8 = 11;
 /// Bits around the number of the path in use: what is done with several links.
 const LOAD_BALANCE: u8 = 1;
 const BOND: u8 = 0x80;
+/// A bit above the number of a link: each byte costs there.
+const METERED: u8 = 0x80;
 const TUNNEL_PACKET: u8 = 12;
 const SHUTDOWN: u8 = 13;
 const CHALLENGE: u8 = 14;
@@ -133,7 +135,7 @@ impl Control {
             Self::PathProbe(probe) => {
                 out.put_u8(PATH_PROBE);
                 out.put_u8(probe.path);
-                out.put_u8(probe.link);
+                out.put_u8(probe.link | if probe.is_metered { METERED } else { 0 });
                 out.put_u32(probe.serial);
                 let multipath = match probe.multipath {
                     Multipath::Failover => 0,
@@ -212,13 +214,14 @@ impl Control {
                 let (path, link) = (plain.try_get_u8().ok()?, plain.try_get_u8().ok()?);
                 let serial = plain.try_get_u32().ok()?;
                 let (which, up) = (plain.try_get_u8().ok()?, plain.try_get_u8().ok()?);
+                let (link, is_metered) = (link & !METERED, link & METERED != 0);
                 let main = (which & !BOND) >> 1;
                 let multipath = match which & (BOND | LOAD_BALANCE) {
                     0 => Multipath::Failover,
                     LOAD_BALANCE => Multipath::LoadBalance,
                     _ => Multipath::Bond,
                 };
-                Self::PathProbe(PathProbe { path, link, serial, main, up, multipath })
+                Self::PathProbe(PathProbe { path, link, is_metered, serial, main, up, multipath })
             }
             PATH_PROBE_ANSWER => Self::PathProbeAnswer(PathProbeAnswer {
                 path: plain.try_get_u8().ok()?,
@@ -266,10 +269,11 @@ mod tests {
             Control::Parity(parity),
             Control::PathProbe(PathProbe {
                 path: 3,
-                link: 1,
+                link: 3,
+                is_metered: true,
                 serial: 1 << 31,
                 main: 2,
-                up: 13,
+                up: 0b1000_1101,
                 multipath: Multipath::Bond,
             }),
             Control::Tunnel(Message::Packet(Packet {

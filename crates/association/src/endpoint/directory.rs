@@ -6,6 +6,7 @@ use slotmap::SlotMap;
 
 use super::association::Association;
 use super::lasting::Lasting;
+use super::links::LINKS;
 use super::names::{AssociationId, Names};
 use crate::key::PublicKey;
 
@@ -59,6 +60,16 @@ impl Directory {
 
     pub(super) fn ids(&self) -> Vec<AssociationId> {
         self.associations.keys().collect()
+    }
+
+    /// Bytes that each link of this host has carried.
+    pub(super) fn carried(&self) -> [u64; LINKS] {
+        let now = self.associations.values().map(Association::carried_by_links);
+        let before = self.lasting.values().map(|lasting| lasting.carried);
+        let add = |all: [u64; LINKS], more: [u64; LINKS]| {
+            std::array::from_fn(|link| all[link].saturating_add(more[link]))
+        };
+        now.chain(before).fold([0; LINKS], add)
     }
 
     /// What its last association left to the next one with a peer.

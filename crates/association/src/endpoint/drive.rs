@@ -4,8 +4,8 @@ use bentpipe_transport::Endpoint as _;
 use bentpipe_units::Instant;
 
 use super::Endpoint;
+use super::links::LINKS;
 use super::names::{AssociationId, Owner};
-use super::paths::LINKS;
 
 impl Endpoint {
     /// Lets the time pass.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use bentpipe_units::{BitRate, ByteCount, Instant};
 
+use super::links::LINKS;
 use super::names::AssociationId;
 use super::outbox::Outbox;
-use super::paths::LINKS;
 use super::shaper::{PeerShaper, Shaper, Shapers, Share};
 use crate::key::PublicKey;
 

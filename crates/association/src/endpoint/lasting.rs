@@ -1,6 +1,7 @@
 //! What outlives an association.
 
 use super::capacity::Ledger;
+use super::links::LINKS;
 use super::numbering::Numbering;
 
 /// What outlives an association with a peer.
@@ -10,4 +11,6 @@ pub(super) struct Lasting {
     pub(super) numbering: Numbering,
     /// What was spent on finding out what paths carry.
     pub(super) ledger: Ledger,
+    /// Bytes that each link has carried.
+    pub(super) carried: [u64; LINKS],
 }

@@ -50,6 +50,7 @@ mod gate;
 mod handshake;
 mod identity;
 mod lasting;
+mod links;
 mod liveness;
 mod memory;
 mod names;
@@ -99,10 +100,10 @@ use crate::stream::Accepted;
 
 pub use self::datagrams::Datagrams;
 pub use self::identity::Entropy;
+pub use self::links::{LINKS, LinkPlan, Links};
 pub use self::outbox::{Outbox, Train};
 pub use self::parity::Fec;
 pub use self::path_monitor::{Multipath, Plan, PlannedPath};
-pub use self::paths::LINKS;
 pub use self::route::{Outer, Route};
 pub use self::shaper::Share;
 pub use self::status::{ConnectionRef, PeerState, RecoveryCounters};
@@ -250,7 +251,7 @@ impl Endpoint {
         ConnectionId(self.context(id).add(now, number, session, None))
     }
 
-    /// A connection keeps to this link, 0 or 1: what it sends goes by no other one, and waits while that does not work.
+    /// A connection keeps to this link, counted from 0: what it sends goes by no other one, and waits while that does not work.
     pub fn bind(&mut self, now: Instant, id: ConnectionId, link: usize) {
         let association = self.connections.get(id.0).association();
         self.context(association).bind(now, id.0, link);
@@ -262,11 +263,24 @@ impl Endpoint {
         connection.room_to_hold(self.directory.get(connection.association()).memory_state())
     }
 
-    /// The links by which a peer is reached now, as far as is known.
-    pub fn links(&self, peer: PublicKey) -> Vec<usize> {
-        let Some(id) = self.directory.of_peer(peer) else { return Vec::new() };
-        let association = self.directory.get(id);
-        (0..LINKS).filter(|link| association.reaches_by(*link)).collect()
+    /// The links to a peer; none where there is no association.
+    pub fn links(&self, peer: PublicKey) -> Links {
+        let id = self.directory.of_peer(peer);
+        id.map_or_else(Links::default, |id| self.directory.get(id).links())
+    }
+
+    /// A link may be used from now on, or no more: what is sent to peers with a [`Plan`] goes by others, and while none of
+    /// those works it waits. The peers do the same.
+    pub fn set_link_open(&mut self, now: Instant, link: usize, is_open: bool) {
+        self.settings.set_link_open(link, is_open);
+        for id in self.directory.ids() {
+            self.context(id).set_link_open(now, link, is_open);
+        }
+    }
+
+    /// Bytes that each link has carried, both directions, headers of IP and of UDP or TCP included.
+    pub fn carried_by_links(&self) -> [ByteCount; LINKS] {
+        self.directory.carried().map(ByteCount::new)
     }
 
     fn associate(&mut self, now: Instant, peer: PublicKey, route: Route) -> AssociationId {
@@ -309,7 +323,7 @@ impl Endpoint {
     }
 
     /// All that this host sends over a link to peers with a [`Share`] of it leaves at this rate at most.
-    /// `link` is 0, or 1 for a backup.
+    /// `link` counts from 0 and is less than [`LINKS`].
     pub fn set_rate(&mut self, now: Instant, link: usize, rate: BitRate) {
         self.egress.set_rate(now, link, rate);
     }

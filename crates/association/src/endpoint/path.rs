@@ -17,6 +17,8 @@ pub(super) struct PathProbe {
     /// The path by which this is sent, and its link.
     pub(super) path: u8,
     pub(super) link: u8,
+    /// Each byte costs there.
+    pub(super) is_metered: bool,
     /// More with every probe.
     pub(super) serial: u32,
     /// The path to send by.
@@ -41,8 +43,11 @@ pub(super) struct PathProbeAnswer {
 #[derive(Debug)]
 pub(super) struct Path {
     route: Route,
-    /// The link of this host that it begins with.
+    /// The link of the host that monitors the paths, and whether each byte costs there.
     link: usize,
+    is_metered: bool,
+    /// Bytes that it has carried, both directions, all headers included.
+    carried: u64,
     /// How long datagrams may be.
     mtu: Search,
     ecn: EcnUse,
@@ -51,13 +56,21 @@ pub(super) struct Path {
 }
 
 impl Path {
-    pub(super) fn new(route: Route, link: usize) -> Self {
-        Self { route, link, mtu: search(route.address), ecn: EcnUse::NEW, is_proved: true }
+    pub(super) fn new(route: Route, link: usize, is_metered: bool) -> Self {
+        Self {
+            route,
+            link,
+            is_metered,
+            carried: 0,
+            mtu: search(route.address),
+            ecn: EcnUse::NEW,
+            is_proved: true,
+        }
     }
 
     /// One that may lead there: the peer has to prove it, unless it is known to be there.
     pub(super) fn received(from: Route, is_proved: bool) -> Self {
-        Self { is_proved, ..Self::new(from, 0) }
+        Self { is_proved, ..Self::new(from, 0, false) }
     }
 
     /// The peer was heard there, and not only its datagrams.
@@ -71,8 +84,24 @@ impl Path {
     }
 
     /// It begins with this link. True if that is another one than before.
-    pub(super) fn set_link(&mut self, link: usize) -> bool {
+    pub(super) fn set_link(&mut self, link: usize, is_metered: bool) -> bool {
+        self.is_metered = is_metered;
         std::mem::replace(&mut self.link, link) != link
+    }
+
+    /// Each byte costs there.
+    pub(super) const fn is_metered(&self) -> bool {
+        self.is_metered
+    }
+
+    /// It has carried so many bytes more, all headers included.
+    pub(super) const fn count(&mut self, bytes: usize) {
+        self.carried += bytes as u64;
+    }
+
+    /// Bytes that it has carried, both directions, all headers included.
+    pub(super) const fn carried(&self) -> u64 {
+        self.carried
     }
 
     /// It begins at this address of this host. True if that is another one than before.
@@ -131,6 +160,6 @@ impl Path {
 
     /// It leads elsewhere from now on.
     pub(super) fn lead(&mut self, route: Route) {
-        *self = Self::new(route, self.link);
+        *self = Self { carried: self.carried, ..Self::new(route, self.link, self.is_metered) };
     }
 }

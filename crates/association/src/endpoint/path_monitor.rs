@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use bentpipe_units::{Instant, Span};
 
+use super::links::{LINKS, LinkPlan};
 use super::route::{Outer, Route};
 
 /// Time between two probes on a path in use, if there is another link, and if there is only TCP.
@@ -16,7 +17,8 @@ const BUSY: Span = Span::from_millis(250);
 const BUSY_ALONE: Span = Span::from_secs(1);
 /// Time between two probes on others, and on all if nothing is sent.
 const IDLE: Span = Span::from_secs(2);
-/// Time between two probes on one that does not work.
+const IDLE_METERED: Span = Span::from_secs(30);
+/// Time between two probes on one that does not work. Where each byte costs it doubles up to that of an idle one.
 const DOWN: Span = Span::from_millis(500);
 /// A path is in use for so long after content was sent.
 const USED: Span = Span::from_secs(2);
@@ -38,8 +40,10 @@ const MOST: usize = 64;
 /// Paths to a peer, in the order of preference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The paths: one at least, four at most.
+    /// The paths: one at least, each of [`LINKS`](super::LINKS) links by UDP and TCP at most.
     pub paths: Vec<PlannedPath>,
+    /// How each link may be used.
+    pub links: [LinkPlan; LINKS],
     /// What is done with several links.
     pub multipath: Multipath,
 }
@@ -61,7 +65,7 @@ pub enum Multipath {
 pub struct PlannedPath {
     /// How it goes.
     pub route: Route,
-    /// The link of this host that it begins with, 0 or 1.
+    /// The link of this host that it begins with, from 0.
     pub link: usize,
 }
 
@@ -86,8 +90,15 @@ struct MonitoredPath {
     /// Probes without an answer: number and time.
     sent: VecDeque<(u32, Instant)>,
     up: bool,
+    link: LinkPlan,
+    /// It may be used at all.
+    is_open: bool,
+    /// It may not, and the peer does not know it: the next probe says so.
+    owes_word: bool,
     /// Answers since it works no more.
     good: u32,
+    /// Probes since the latest answer.
+    silent: u32,
     srtt: Option<Span>,
     /// Something came from the peer by it then.
     heard: Option<Instant>,
@@ -108,7 +119,11 @@ impl PathMonitor {
             next: now,
             sent: VecDeque::new(),
             up: n == 0,
+            link: plan.links[path.link],
+            is_open: true,
+            owes_word: false,
             good: 0,
+            silent: 0,
             srtt: None,
             heard: None,
             lost: 0.0,
@@ -119,9 +134,34 @@ impl PathMonitor {
         Self { paths: paths.collect(), serial: 0, busy, used: None, answered: None }
     }
 
-    /// A bit for each direction that works.
-    pub(super) fn up(&self) -> u8 {
-        self.paths.iter().enumerate().map(|(n, path)| u8::from(path.up) << n).sum()
+    /// A bit for each path that works and is to be used.
+    pub(super) fn usable(&self) -> u8 {
+        let is_usable = |n: usize| self.paths[n].up && !self.is_barred(n);
+        (0..self.paths.len()).map(|n| u8::from(is_usable(n)) << n).sum()
+    }
+
+    /// Whether nothing may use a path now: it is closed, or a reserve while another one works.
+    pub(super) fn is_barred(&self, path: usize) -> bool {
+        let works = |path: &MonitoredPath| path.up && path.is_open && !path.link.is_reserve;
+        let path = &self.paths[path];
+        !path.is_open || path.link.is_reserve && self.paths.iter().any(works)
+    }
+
+    /// Whether a path may be used at all; true of one that is not known.
+    pub(super) fn is_open(&self, path: usize) -> bool {
+        self.paths.get(path).is_none_or(|path| path.is_open)
+    }
+
+    /// A path may be used from now on, or no more: then the peer is told by it once, and there are no probes.
+    pub(super) fn set_open(&mut self, now: Instant, path: usize, is_open: bool) {
+        let path = &mut self.paths[path];
+        if path.is_open == is_open {
+            return;
+        }
+        path.is_open = is_open;
+        path.owes_word = !is_open && path.up;
+        (path.next, path.up, path.good, path.silent) = (now, false, 0, 0);
+        path.sent.clear();
     }
 
     /// The round-trip time of a path.
@@ -168,11 +208,13 @@ impl PathMonitor {
         if path.up {
             path.count_lost(offset);
         }
+        path.owes_word = false;
         if let Some((_, at)) = path.sent.drain(..=offset).next_back() {
             let sample = now.since(at);
             path.srtt = Some(path.srtt.map_or(sample, |srtt| (srtt * 7 + sample) / 8));
         }
         path.good += 1;
+        path.silent = 0;
         if path.good >= GOOD {
             path.up = true;
         }
@@ -183,6 +225,7 @@ impl PathMonitor {
     pub(super) fn heard(&mut self, now: Instant, path: usize) {
         if let Some(path) = self.paths.get_mut(path) {
             path.heard = Some(now);
+            path.owes_word = !path.is_open;
         }
     }
 
@@ -210,12 +253,9 @@ impl PathMonitor {
                 monitored.sent.pop_front();
             }
             monitored.sent.push_back((self.serial, now));
-            let pause = match (monitored.up, used && path == main) {
-                (false, _) => DOWN,
-                (true, true) => self.busy,
-                (true, false) => IDLE,
-            };
-            monitored.next = now + pause;
+            monitored.owes_word = false;
+            monitored.next = now + monitored.pause((used && path == main).then_some(self.busy));
+            monitored.silent += 1;
             probes.push((path, self.serial));
         }
         probes
@@ -225,7 +265,9 @@ impl PathMonitor {
     /// know of several yet.
     fn is_spared(&self, path: usize, main: usize) -> bool {
         let early = self.answered.is_none() && path != main && self.paths[main].up;
-        early || self.paths[path].instead_of.is_some_and(|udp| self.paths[udp].up)
+        let path = &self.paths[path];
+        let is_closed = !path.is_open && !path.owes_word;
+        early || is_closed || path.instead_of.is_some_and(|udp| self.paths[udp].up)
     }
 
     /// When something has to be done. `main` is the path in use.
@@ -245,6 +287,16 @@ impl MonitoredPath {
             self.lost += (1.0 - self.lost) / SMOOTH;
         }
         self.lost -= self.lost / SMOOTH;
+    }
+
+    /// Time until the next probe, which is `busy` where it is in use and works.
+    fn pause(&self, busy: Option<Span>) -> Span {
+        match (self.up, self.link.is_metered) {
+            (true, false) => busy.unwrap_or(IDLE),
+            (true, true) => busy.unwrap_or(IDLE_METERED),
+            (false, false) => DOWN,
+            (false, true) => (DOWN * (1 << self.silent.min(8))).min(IDLE_METERED),
+        }
     }
 
     /// When the oldest probe without an answer has waited for too long.
@@ -274,7 +326,11 @@ mod tests {
         let paths = outer
             .iter()
             .map(|&(link, outer)| PlannedPath { route: Route { outer, ..address.into() }, link });
-        Plan { paths: paths.collect(), multipath: Multipath::Failover }
+        Plan {
+            paths: paths.collect(),
+            links: [LinkPlan::default(); LINKS],
+            multipath: Multipath::Failover,
+        }
     }
 
     /// Lets the time pass up to `until`, with content all the time. `works` says whether a path works then.
@@ -287,7 +343,7 @@ mod tests {
     ) -> (Vec<(u64, u8)>, Vec<usize>) {
         let mut answers: VecDeque<(Instant, usize, u32)> = VecDeque::new();
         let (mut changes, mut probes) = (vec![], vec![0; monitor.paths.len()]);
-        let mut up = monitor.up();
+        let mut up = monitor.usable();
         for ms in from..until {
             let now = at(ms);
             while answers.front().is_some_and(|(when, ..)| *when <= now) {
@@ -303,7 +359,7 @@ mod tests {
                     answers.push_back((now + RTT, path, serial));
                 }
             }
-            if std::mem::replace(&mut up, monitor.up()) != up {
+            if std::mem::replace(&mut up, monitor.usable()) != up {
                 changes.push((ms, up));
             }
         }

@@ -13,7 +13,7 @@ use super::names::AssociationId;
 use super::number::{CONTROL, take_number};
 use super::paths::PathChange;
 use super::route::Route;
-use crate::secure::{Datagram, Index, parse};
+use crate::secure::{Datagram, Index, OVERHEAD, parse};
 
 /// What was around something that came.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +71,7 @@ impl Endpoint {
         let opened = association.open(now, receiver, number, sealed, &mut self.opened);
         let plain = self.opened.split().freeze();
         let Opened { number, agreed, is_newest } = opened?;
+        association.count(&from, OVERHEAD + plain.len());
         let recovered = association.arrived(now, receiver, number, ecn, &plain);
         // The keys first: they decide whether what it carries is of the epoch of now.
         if let Some(agreed) = agreed {

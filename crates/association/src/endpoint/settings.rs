@@ -1,6 +1,6 @@
 //! What associations that begin from now on are to be like.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -12,6 +12,7 @@ use super::capacity::Ledger;
 use super::carried::Carried;
 use super::datagrams::Datagrams;
 use super::lasting::Lasting;
+use super::links::LINKS;
 use super::memory::{Allowance, Memory};
 use super::numbering::Numbering;
 use super::parity::Fec;
@@ -34,6 +35,8 @@ pub(super) struct Settings {
     tight: Arc<AtomicUsize>,
     /// Paths to peers that this host knows several of.
     plans: BTreeMap<PublicKey, Plan>,
+    /// Links that nothing may use.
+    closed: BTreeSet<usize>,
 }
 
 impl Default for Settings {
@@ -46,6 +49,7 @@ impl Default for Settings {
             allowance: Allowance::UNLIMITED,
             tight: Arc::default(),
             plans: BTreeMap::new(),
+            closed: BTreeSet::new(),
         }
     }
 }
@@ -66,6 +70,15 @@ impl Settings {
     /// What the connections of one peer, at most so many, may hold.
     pub(super) fn limit_memory(&mut self, bytes: ByteCount, connections: usize) {
         self.allowance = Allowance::new(bytes, connections);
+    }
+
+    /// A link may be used, or not.
+    pub(super) fn set_link_open(&mut self, link: usize, is_open: bool) {
+        if is_open {
+            self.closed.remove(&link);
+        } else {
+            self.closed.insert(link);
+        }
     }
 
     pub(super) fn plan(&mut self, peer: PublicKey, plan: Plan) {
@@ -99,15 +112,20 @@ impl Settings {
     ) -> Association {
         // Of the two hosts one takes even numbers. None is used twice, or the peer mixes them up.
         let first = if us < peer { 2 } else { 1 };
-        let (numbering, ledger) = match lasting {
-            Some(Lasting { numbering, ledger }) => (numbering, ledger),
-            None => (Numbering::new(first), Ledger::default()),
+        let new = || Lasting {
+            numbering: Numbering::new(first),
+            ledger: Ledger::default(),
+            carried: [0; LINKS],
         };
-        let lasting = Lasting { numbering, ledger: ledger.with_budget(self.learns) };
-        let paths = match self.plans.get(&peer) {
+        let lasting = lasting.unwrap_or_else(new);
+        let lasting = Lasting { ledger: lasting.ledger.with_budget(self.learns), ..lasting };
+        let mut paths = match self.plans.get(&peer) {
             Some(plan) => Paths::planned(now, plan),
             None => Paths::single(route),
         };
+        for link in &self.closed {
+            paths.set_link_open(now, *link, false);
+        }
         let memory = Memory::new(self.allowance, self.tight.clone());
         let ways = (paths, Carried::new(&self.datagrams, seed));
         Association::new(peer, us > peer, ways, lasting, self.fec, memory)

@@ -9,7 +9,7 @@ use bentpipe_cc::DedicatedLink;
 use bentpipe_pep::scheduler::{Discipline, Scheduler};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
-use super::paths::LINKS;
+use super::links::LINKS;
 
 /// A timer may be late by this without loss of rate.
 const CATCH_UP: Span = Span::from_millis(5);

@@ -18,7 +18,9 @@ use bentpipe_transport::xstp::Config;
 use bentpipe_tunnel::Datagram;
 use bentpipe_units::{BitRate, ByteCount, Instant};
 
-use crate::endpoint::{ConnectionRef, Datagrams, Endpoint, Fec, PeerState, Plan, Share};
+use crate::endpoint::{
+    ConnectionRef, Datagrams, Endpoint, Fec, LINKS, Links, PeerState, Plan, Share,
+};
 use crate::key::PublicKey;
 
 pub use self::bonded::{Bonded, Joining};
@@ -74,14 +76,14 @@ impl Host {
         self.handle.shared.endpoint().limit_memory(bytes, connections);
     }
 
-    /// All that this host sends over a link, 0 or 1, to peers with a [`Share`] of it leaves at this rate at
+    /// All that this host sends over a link, counted from 0, to peers with a [`Share`] of it leaves at this rate at
     /// most, headers of IP and UDP included. Without a word only the shares bound it.
     pub fn set_rate(&self, link: usize, rate: BitRate) {
         let shared = &self.handle.shared;
         shared.endpoint().set_rate(shared.now(), link, rate);
     }
 
-    /// What is sent to a peer over a link, 0 or 1, takes this share of it, from now on and in associations to
+    /// What is sent to a peer over a link, counted from 0, takes this share of it, from now on and in associations to
     /// come: connections to it are scheduled in rounds, with repairs and short objects ahead of bulk.
     pub fn set_share(&self, link: usize, peer: PublicKey, share: Share) {
         let shared = &self.handle.shared;
@@ -95,9 +97,21 @@ impl Host {
         self.handle.shared.endpoint().plan(peer, plan);
     }
 
-    /// The links, of 0 and 1, by which a peer is reached now, as far as is known.
-    pub fn links(&self, peer: PublicKey) -> Vec<usize> {
+    /// The links to a peer; none where there is no association.
+    pub fn links(&self, peer: PublicKey) -> Links {
         self.handle.shared.endpoint().links(peer)
+    }
+
+    /// A link may be used from now on, or no more, see [`Endpoint::set_link_open`].
+    pub fn set_link_open(&self, link: usize, is_open: bool) {
+        let shared = &self.handle.shared;
+        shared.endpoint().set_link_open(shared.now(), link, is_open);
+        shared.changed.notify_one();
+    }
+
+    /// Bytes that each link has carried, both directions, headers of IP and of UDP or TCP included.
+    pub fn carried_by_links(&self) -> [ByteCount; LINKS] {
+        self.handle.shared.endpoint().carried_by_links()
     }
 
     /// What is known of a peer.

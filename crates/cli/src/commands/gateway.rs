@@ -61,7 +61,10 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
         let mut gateway = Gateway::start(config.clone(), key)
             .map_err(|error| Failure::System(error.to_string()))?;
         give_up_binding();
-        gateway.keep_times(times_of(&config)).map_err(|error| Failure::Input(error.to_string()))?;
+        let keeping = gateway.keep_times(kept(&config, "times"));
+        keeping.map_err(|error| Failure::Input(error.to_string()))?;
+        let keeping = gateway.keep_usage(kept(&config, "usage"));
+        keeping.map_err(|error| Failure::Input(error.to_string()))?;
         let _rules = if args.setup_firewall { rules(&config, owner)? } else { None };
         tracing::info!(address = %gateway.local_addr(), "gateway started");
         if let Some(address) = gateway.ops_addr() {
@@ -112,13 +115,13 @@ fn check(file: &Path, config: &Config) -> Result<(), Failure> {
     Ok(writeln!(std::io::stdout(), "{}: configuration OK", file.display())?)
 }
 
-/// Where the times of requests are kept: where systemd says, or beside the key.
-fn times_of(config: &Config) -> PathBuf {
+/// Where something of this name is kept over restarts: where systemd says, or beside the key.
+fn kept(config: &Config, name: &str) -> PathBuf {
     match std::env::var_os("STATE_DIRECTORY") {
-        Some(directory) => Path::new(&directory).join("times"),
+        Some(directory) => Path::new(&directory).join(name),
         None => {
             let mut path = config.key.clone().into_os_string();
-            path.push(".times");
+            path.push(format!(".{name}"));
             path.into()
         }
     }

@@ -177,8 +177,9 @@ impl Config {
             if let Some(other) = keys.insert(peer.key.0.to_string(), name) {
                 found.add(format!("peers.{name}.key"), format!("it is that of {other} already"));
             }
-            for (key, address) in [("address", &peer.address), ("backup", &peer.backup)] {
-                let Some(Parsed(address)) = address else { continue };
+            let first = peer.address.iter().map(|address| ("address", address));
+            let further = peer.backup.iter().map(|address| ("backup", address));
+            for (key, Parsed(address)) in first.chain(further) {
                 let key = format!("peers.{name}.{key}");
                 if !address.leads_anywhere() {
                     found.add(&key, NO_PORT);

@@ -6,9 +6,9 @@ use bentpipe_units::{BitRate, ByteCount};
 use serde::Deserialize;
 
 use super::check::Found;
-use super::{Config, Destination, Parsed, Role};
+use super::{Config, Destination, Parsed};
 use bentpipe_association::PublicKey;
-use bentpipe_association::endpoint::{Fec, Multipath, Outer, Plan, PlannedPath, Route, Share};
+use bentpipe_association::endpoint::{Fec, Outer, Plan, PlannedPath, Route, Share};
 
 /// Whose the link is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -54,22 +54,6 @@ impl LinkConfig {
     }
 }
 
-/// A second link as this end sends on it. It has the mode of the first one.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Backup {
-    /// What this end may send, all headers included, if the links are dedicated.
-    pub rate: Option<Parsed<BitRate>>,
-    /// The address of this host on the link (default: the system's choice).
-    pub source: Option<IpAddr>,
-    /// Flows are spread over both links while both work.
-    #[serde(default, alias = "aggregate")]
-    pub load_balance: bool,
-    /// Each flow uses both links at once.
-    #[serde(default)]
-    pub bond: bool,
-}
-
 /// Which outer transports there are between gateways.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -95,7 +79,7 @@ impl OuterMode {
 }
 
 /// Whether one can be reached from the other.
-fn check_family(
+pub(super) fn check_family(
     source: Option<IpAddr>,
     peer: Option<&Parsed<Destination>>,
     key: &str,
@@ -148,85 +132,28 @@ impl Config {
             }
             let (source, of) = (self.link.source, format!("peers.{name}.address"));
             check_family(source, peer.address.as_ref(), "link.source", &of, found);
-            let source = self.backup.as_ref().and_then(|backup| backup.source);
-            let of = format!("peers.{name}.backup");
-            check_family(source, peer.backup.as_ref(), "backup.source", &of, found);
         }
-        self.check_backup(found);
+        self.check_backups(found);
     }
 
-    /// Whether what is said of the second link does.
-    fn check_backup(&self, found: &mut Found) {
-        let addressed = self.peers.iter().filter(|(_, peer)| peer.backup.is_some());
-        let addressed: Vec<_> = addressed.collect();
-        let Some(backup) = &self.backup else {
-            for (name, _) in addressed {
-                let message = "there is no second link: describe it in [backup]";
-                found.add(format!("peers.{name}.backup"), message);
-            }
-            return;
-        };
-        if backup.rate.is_some_and(|rate| rate.0 < BitRate::from_bps(1000)) {
-            found.add("backup.rate", "it is at least 1 kbit/s");
-        }
-        match (self.link.mode, backup.rate) {
-            (Mode::Dedicated, None) => {
-                found.add("backup.rate", "a dedicated link has one, such as \"1 Mbit/s\"");
-            }
-            (Mode::Shared, Some(_)) => {
-                found.add("backup.rate", "it needs mode = \"dedicated\" in [link]");
-            }
-            _ => {}
-        }
-        if backup.load_balance && backup.bond {
-            let message = "with bond = true each flow uses both links: leave load_balance out";
-            found.add("backup.load_balance", message);
-        }
-        if self.role == Role::Hub {
-            for (key, is_set) in [("load_balance", backup.load_balance), ("bond", backup.bond)] {
-                if is_set {
-                    found.add(format!("backup.{key}"), "the terminal decides: say it there");
-                }
-            }
-            return;
-        }
-        if addressed.is_empty() {
-            let message = "no peer has an address over it: set peers.NAME.backup, HOST:PORT";
-            found.add("backup", message);
-        }
-        for (name, peer) in addressed {
-            if peer.backup == peer.address && backup.source == self.link.source {
-                let message = "it is that over the first link: give another one, or set \
-                               link.source and backup.source";
-                found.add(format!("peers.{name}.backup"), message);
-            }
-        }
-    }
-
-    /// The paths to a peer at these addresses over the two links.
-    pub(crate) fn plan(&self, [first, second]: [Option<SocketAddr>; 2]) -> Option<Plan> {
-        let backup = self.backup.as_ref();
-        let links = [(first, self.link.source), (second, backup.and_then(|backup| backup.source))];
-        let paths = links.into_iter().enumerate().flat_map(|(link, (address, local))| {
+    /// The paths to a peer at these addresses, one over each link.
+    pub(crate) fn plan(&self, addresses: &[Option<SocketAddr>]) -> Option<Plan> {
+        addresses.first()?.as_ref()?;
+        let sources = std::iter::once(self.link.source).chain(self.backup.iter().map(|b| b.source));
+        let paths = addresses.iter().zip(sources).enumerate();
+        let paths = paths.flat_map(|(link, (address, local))| {
             let path =
                 move |address, outer| PlannedPath { route: Route { address, local, outer }, link };
             let outer = self.outer.all().iter();
-            outer.filter_map(move |outer| Some(path(address?, *outer)))
+            outer.filter_map(move |outer| Some(path((*address)?, *outer)))
         });
-        let paths: Vec<PlannedPath> = paths.collect();
-        let multipath = match backup {
-            Some(backup) if backup.bond => Multipath::Bond,
-            Some(backup) if backup.load_balance => Multipath::LoadBalance,
-            _ => Multipath::Failover,
-        };
-        first.map(|_| Plan { paths, multipath })
+        Some(Plan { paths: paths.collect(), links: self.link_plans(), multipath: self.multipath() })
     }
 
     /// The rate of each link of this end, if it is dedicated.
     pub(crate) fn rates(&self) -> impl Iterator<Item = (usize, BitRate)> {
-        let backup = self.backup.as_ref().and_then(|backup| backup.rate);
-        let rates = [self.link.rate, backup].into_iter().enumerate();
-        rates.filter_map(|(link, rate)| Some((link, rate?.0)))
+        let rates = std::iter::once(self.link.rate).chain(self.backup.iter().map(|b| b.rate));
+        rates.enumerate().filter_map(|(link, rate)| Some((link, rate?.0)))
     }
 
     /// What each peer may have of each dedicated link.
@@ -243,7 +170,7 @@ impl Config {
     pub(crate) fn differs_in_rates_only(&self, other: &Self) -> bool {
         let mut other = other.clone();
         other.link.rate = self.link.rate;
-        if let (Some(backup), Some(known)) = (&mut other.backup, &self.backup) {
+        for (backup, known) in other.backup.iter_mut().zip(&self.backup) {
             backup.rate = known.rate;
         }
         for (name, peer) in &mut other.peers {
@@ -252,76 +179,5 @@ impl Config {
             }
         }
         *self == other
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What comes of a terminal's settings beside the first link at 192.0.2.1.
-    fn parse(settings: &str, peer: &str) -> Result<Config, String> {
-        let text = format!(
-            "role = \"terminal\"\nkey = \"key\"\nlisten = \"0.0.0.0:25300\"\n{settings}\n[peers.hub]\n\
-             key = \"g9GFFU8rGj+Q69zpXoj1ecxx/izHNwRWbH/BhgNl9w8=\"\naddress = \"192.0.2.1:25300\"\n{peer}"
-        );
-        Config::parse("gateway.toml", &text).map_err(|error| error.to_string())
-    }
-
-    const BACKUP: &str = "backup = \"198.51.100.1:25300\"";
-
-    fn addresses(config: &Config) -> [Option<SocketAddr>; 2] {
-        let peer = &config.peers["hub"];
-        [&peer.address, &peer.backup].map(|known| known.as_ref()?.0.address())
-    }
-
-    /// Links and outer transports of the paths to the peer, in their order.
-    fn paths(config: &Config) -> Vec<(usize, Outer)> {
-        let plan = config.plan(addresses(config)).expect("paths");
-        plan.paths.iter().map(|path| (path.link, path.route.outer)).collect()
-    }
-
-    #[test]
-    fn the_first_link_comes_before_the_second_one_and_udp_before_tcp() {
-        let (udp, tcp) = (Outer::Udp, Outer::Tcp);
-        assert_eq!(paths(&parse("", "").expect("one link")), [(0, udp), (0, tcp)]);
-        let both = parse("[backup]", BACKUP).expect("two links");
-        assert_eq!(paths(&both), [(0, udp), (0, tcp), (1, udp), (1, tcp)]);
-        let both = parse("outer = \"tcp\"\n[backup]", BACKUP).expect("two links");
-        assert_eq!(paths(&both), [(0, tcp), (1, tcp)]);
-    }
-
-    #[test]
-    fn each_link_has_its_own_rate_and_source() {
-        let settings = "[link]\nmode = \"dedicated\"\nrate = \"10 Mbit/s\"\n[backup]\n\
-                        rate = \"1 Mbit/s\"\nsource = \"198.51.100.9\"\nload_balance = true";
-        let config = parse(settings, BACKUP).expect("two links");
-        let rates: Vec<(usize, u64)> =
-            config.shares().map(|(link, _, share)| (link, share.rate.as_bps())).collect();
-        assert_eq!(rates, [(0, 10_000_000), (1, 1_000_000)]);
-        let plan = config.plan(addresses(&config)).expect("paths");
-        let locals: Vec<bool> = plan.paths.iter().map(|path| path.route.local.is_some()).collect();
-        assert_eq!(
-            (plan.multipath, locals),
-            (Multipath::LoadBalance, vec![false, false, true, true])
-        );
-    }
-
-    #[test]
-    fn settings_of_a_second_link_that_make_no_sense_are_named() {
-        let dedicated = "[link]\nmode = \"dedicated\"\nrate = \"10 Mbit/s\"";
-        for (settings, peer, key) in [
-            ("", BACKUP, "`peers.hub.backup`"),
-            ("[backup]", "", "`backup`"),
-            ("[backup]", "backup = \"192.0.2.1:25300\"", "`peers.hub.backup`"),
-            ("[backup]\nrate = \"1 Mbit/s\"", BACKUP, "`backup.rate`"),
-            (&format!("{dedicated}\n[backup]"), BACKUP, "`backup.rate`"),
-        ] {
-            let error = parse(settings, peer).expect_err(settings);
-            assert!(error.contains(key), "{error}");
-        }
-        // The same address from another one is another path.
-        let same = "backup = \"192.0.2.1:25300\"";
-        assert!(parse("[backup]\nsource = \"198.51.100.9\"", same).is_ok());
     }
 }

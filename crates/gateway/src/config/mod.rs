@@ -1,5 +1,6 @@
 //! The configuration of a gateway.
 
+mod backup;
 mod check;
 mod error;
 mod link;
@@ -17,8 +18,9 @@ use bentpipe_units::{BitRate, ByteCount, Span};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
+pub use self::backup::{Backup, LinkUse};
 pub use self::error::{ConfigError, ConfigErrors};
-pub use self::link::{Backup, LinkConfig, Mode, OuterMode};
+pub use self::link::{LinkConfig, Mode, OuterMode};
 pub use self::old_keys::old_keys;
 pub use self::ops::Ops;
 pub use self::udp::{UdpConfig, UdpMode};
@@ -89,8 +91,9 @@ pub struct Config {
     /// The link.
     #[serde(default)]
     pub link: LinkConfig,
-    /// A second link, used when the first one does not work, or beside it.
-    pub backup: Option<Backup>,
+    /// Further links, in the order of preference: used when those before do not work, or beside them.
+    #[serde(default, deserialize_with = "values::one_or_more")]
+    pub backup: Vec<Backup>,
     /// What one peer may use.
     #[serde(default)]
     pub limits: Limits,
@@ -153,8 +156,9 @@ pub struct Peer {
     pub key: Parsed<PublicKey>,
     /// Where it is, HOST:PORT of UDP; a hub does not need those of its terminals.
     pub address: Option<Parsed<Destination>>,
-    /// The same over the second link.
-    pub backup: Option<Parsed<Destination>>,
+    /// The same over each further link.
+    #[serde(default, deserialize_with = "values::one_or_more")]
+    pub backup: Vec<Parsed<Destination>>,
     /// What this end may send to it on a dedicated link (default: all of the link's rate).
     pub rate: Option<Parsed<BitRate>>,
     /// Its weight among the peers on a dedicated link.
@@ -217,6 +221,15 @@ fn yes() -> bool {
 
 fn one() -> u32 {
     1
+}
+
+impl Peer {
+    /// Where it is over each link.
+    pub(crate) fn addresses(&self) -> Vec<Option<Destination>> {
+        let first = std::iter::once(self.address.as_ref());
+        let all = first.chain(self.backup.iter().map(Some));
+        all.map(|at| at.map(|at| at.0.clone())).collect()
+    }
 }
 
 impl Config {
@@ -283,5 +296,7 @@ impl Config {
     }
 }
 
+#[cfg(test)]
+mod link_tests;
 #[cfg(test)]
 mod tests;

@@ -10,28 +10,35 @@ mod neighbours;
 mod ops;
 mod streams;
 mod system;
+mod usage_file;
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bentpipe_association::SecretKey;
+use bentpipe_association::host::lock;
 use bentpipe_association::secure::Security;
 use bentpipe_gateway::{Config, Counters, NeedsRestart, OuterMode, Role, Status};
 use tokio::task::JoinSet;
 
 use self::streams::Stream;
 use self::system::System;
+use self::usage_file::Keeper;
 use crate::host::Host;
 use crate::times_file::TimesError;
 
 pub use self::config_file::{doubt, load};
 pub use self::descriptors::raise as raise_descriptor_limit;
 pub use self::firewall::{Firewall, Installed};
+pub use self::usage_file::UsageError;
 
 /// Most connections of which it is not known yet what they want.
 const UNKNOWN: usize = 1024;
+/// Time between two looks whether links have carried more: what is forgotten in a crash.
+const USAGE: Duration = Duration::from_secs(60);
 
 /// What all tasks of a gateway share.
 type Inner = bentpipe_gateway::Gateway<System>;
@@ -46,6 +53,8 @@ pub struct Gateway {
     tasks: JoinSet<io::Result<()>>,
     /// Where metrics, health and status are.
     ops: Option<SocketAddr>,
+    /// What keeps what links have carried in a month.
+    usage: Option<Arc<Mutex<Keeper>>>,
 }
 
 impl Gateway {
@@ -75,7 +84,7 @@ impl Gateway {
             tasks.spawn(work);
         }
         tasks.spawn(monitor(host.clone()));
-        Ok(Self { inner, host, tasks, ops })
+        Ok(Self { inner, host, tasks, ops, usage: None })
     }
 
     /// Keeps the times of requests in a file, see [`Host::keep_times`].
@@ -84,6 +93,26 @@ impl Gateway {
     /// When the file is there and cannot be read, or is not such a file.
     pub fn keep_times(&self, path: PathBuf) -> Result<(), TimesError> {
         self.host.keep_times(path)
+    }
+
+    /// Keeps what links with a cap have carried in this month in a file, from which what was counted before is taken: to be
+    /// called before anything is sent. It is written once a minute if there is anything new, and by [`Gateway::stop`].
+    /// Without a cap nothing is kept.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read, or is not such a file.
+    pub fn keep_usage(&mut self, path: PathBuf) -> Result<(), UsageError> {
+        if self.inner.usage().is_none() {
+            return Ok(());
+        }
+        let kept = usage_file::load(&path)?;
+        if let Some(usage) = kept.clone() {
+            self.inner.resume_usage(usage);
+        }
+        let keeper = Arc::new(Mutex::new(Keeper::new(path, kept)));
+        self.usage = Some(keeper.clone());
+        self.tasks.spawn(keep_usage(self.inner.clone(), keeper));
+        Ok(())
     }
 
     /// The UDP address between the gateways.
@@ -136,6 +165,21 @@ impl Gateway {
     pub async fn stop(mut self) {
         self.tasks.abort_all();
         self.host.shutdown().await;
+        if let (Some(keeper), Some(usage)) = (&self.usage, self.inner.usage()) {
+            lock(keeper).save(&usage);
+        }
+    }
+}
+
+/// Writes what links have carried once a minute.
+async fn keep_usage(inner: Arc<Inner>, keeper: Arc<Mutex<Keeper>>) -> io::Result<()> {
+    loop {
+        tokio::time::sleep(USAGE).await;
+        if let Some(usage) = inner.usage() {
+            let keeper = keeper.clone();
+            let saving = tokio::task::spawn_blocking(move || lock(&keeper).save(&usage));
+            saving.await.map_err(io::Error::other)?;
+        }
     }
 }
 

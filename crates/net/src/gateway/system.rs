@@ -53,6 +53,10 @@ impl Network for System {
     type Udp = Datagrams;
     type Tasks = Running;
 
+    fn calendar(&self) -> u64 {
+        bentpipe_system::calendar()
+    }
+
     fn tasks(&self) -> Running {
         Running::default()
     }

@@ -38,6 +38,8 @@ impl Configured<'_> {
         let balance = match second {
             Some(Second::Beside) => "load_balance = true\n",
             Some(Second::Bonded) => "bond = true\n",
+            Some(Second::Spilling) => "bond = true\nuse = \"spill\"\n",
+            Some(Second::Capped) => "bond = true\ncap = \"1 MB\"\n",
             _ => "",
         };
         let common = self.common("", balance, IDLE);

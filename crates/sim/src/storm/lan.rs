@@ -80,6 +80,10 @@ impl Network for Lan {
     type Udp = Socket;
     type Tasks = Running;
 
+    fn calendar(&self) -> u64 {
+        self.now().as_nanos()
+    }
+
     fn tasks(&self) -> Running {
         Running::new(self.runtime.clone())
     }

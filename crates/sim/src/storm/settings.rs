@@ -48,6 +48,22 @@ pub(super) enum Second {
     Beside,
     /// To be used beside it by each flow.
     Bonded,
+    /// The same, where the first one is full.
+    Spilling,
+    /// To be used beside it by each flow until its cap is used up.
+    Capped,
+}
+
+impl Second {
+    /// What a second link may be for, or none.
+    const ALL: [Option<Self>; 6] = [
+        None,
+        Some(Self::Bonded),
+        Some(Self::Backup),
+        Some(Self::Beside),
+        Some(Self::Spilling),
+        Some(Self::Capped),
+    ];
 }
 
 impl Settings {
@@ -66,8 +82,7 @@ impl Settings {
             security: if random.chance(0.2) { Security::None } else { Security::Full },
             rate: random.chance(0.3).then(|| Self::draw_rate(random)),
             fec: [Fec::Auto, Fec::Auto, Fec::Off, Fec::Ratio(0.2)][random.below(4) as usize],
-            second: [None, Some(Second::Bonded), Some(Second::Backup), Some(Second::Beside)]
-                [random.below(4) as usize],
+            second: Second::ALL[random.below(6) as usize],
             direct: random.chance(0.2),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use bentpipe_association::endpoint::{Multipath, Outer, Plan, PlannedPath, Route};
+use bentpipe_association::endpoint::{LINKS, LinkPlan, Multipath, Outer, Plan, PlannedPath, Route};
 use bentpipe_association::host::lock;
 use bentpipe_association::{PublicKey, Tuning};
 use bentpipe_link::{Stream, Streams};
@@ -262,10 +262,11 @@ impl World {
             let multipath = match second {
                 Second::Backup => Multipath::Failover,
                 Second::Beside => Multipath::LoadBalance,
-                Second::Bonded => Multipath::Bond,
+                Second::Bonded | Second::Spilling | Second::Capped => Multipath::Bond,
             };
+            let links = [LinkPlan::default(); LINKS];
             let paths = addresses.into_iter().enumerate().flat_map(path).collect();
-            host.plan(peer, Plan { paths, multipath });
+            host.plan(peer, Plan { paths, links, multipath });
         }
         program.spawn(async move {
             let sent =

@@ -24,11 +24,12 @@ use super::early::Early;
 use super::ecn_feedback::EcnFeedback;
 use super::fragments::Fragments;
 use super::lasting::Lasting;
+use super::links::{LINKS, Links};
 use super::liveness::Liveness;
 use super::memory::Memory;
 use super::number::number_len;
 use super::parity::{Fec, FecState, PARITY_HEADER};
-use super::paths::{LINKS, MAX_PATHS, Paths};
+use super::paths::{MAX_PATHS, Paths};
 use super::roster::Roster;
 use super::route::{Outer, Route};
 use super::shaper::{PeerShaper, Shapers, Share};
@@ -81,6 +82,8 @@ pub(super) struct Association {
     memory: Memory,
     /// What the connections over each direction share where the rate is not known.
     shared: [Option<SharedPath>; MAX_PATHS],
+    /// What each link carried with the peer in associations before.
+    carried_before: [u64; LINKS],
     /// Trains that tell what the path in use carries where the rate is not known, and those of the peer.
     prober: Prober,
     arrivals: Arrivals,
@@ -120,6 +123,7 @@ impl Association {
             fec: FecState::new(fec, memory.for_parity()),
             memory,
             shared: [const { None }; MAX_PATHS],
+            carried_before: lasting.carried,
             prober: Prober::new(lasting.ledger),
             arrivals: Arrivals::default(),
             switch_pause: SwitchPause::default(),
@@ -135,7 +139,9 @@ impl Association {
 
     /// What outlives it.
     pub(super) fn into_lasting(self) -> Lasting {
-        Lasting { numbering: self.roster.into_numbering(), ledger: self.prober.into_ledger() }
+        let carried = self.carried_by_links();
+        let (numbering, ledger) = (self.roster.into_numbering(), self.prober.into_ledger());
+        Lasting { numbering, ledger, carried }
     }
 
     /// An application of this host says that the peer is there.
@@ -206,9 +212,20 @@ impl Association {
         }
     }
 
-    /// Whether a path over this link works.
-    pub(super) fn reaches_by(&self, link: usize) -> bool {
-        self.paths.by_link(link).is_some()
+    /// The links to the peer.
+    pub(super) fn links(&self) -> Links {
+        self.paths.links()
+    }
+
+    /// A datagram of so many bytes came by this route.
+    pub(super) fn count(&mut self, from: &Route, bytes: usize) {
+        self.paths.count(self.paths.of(from), from.headers() + bytes);
+    }
+
+    /// Bytes that each link has carried with the peer, in this association and those before.
+    pub(super) fn carried_by_links(&self) -> [u64; LINKS] {
+        let (now, before) = (self.paths.carried(), self.carried_before);
+        std::array::from_fn(|link| now[link] + before[link])
     }
 
     /// Its connections.
@@ -222,11 +239,13 @@ impl Association {
         self.paths.get(path).most() - around as u16
     }
 
-    /// The paths in use of which packet trains tell something that is not known: TCP would make a train of its own.
+    /// The paths in use of which packet trains tell something that is not known: TCP would make a train of its own. Where
+    /// each byte costs there are none.
     fn to_learn(&self) -> impl Iterator<Item = usize> {
         self.paths.in_use().into_iter().filter(|path| {
             let path = self.paths.get(*path);
-            path.route().outer == Outer::Udp && self.shapers[path.link()].is_none()
+            let is_spared = path.is_metered() || self.shapers[path.link()].is_some();
+            path.route().outer == Outer::Udp && !is_spared
         })
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bentpipe_transport::xstp::{Config, SharedPath};
 use bentpipe_units::Instant;
 
-use super::super::paths::LINKS;
+use super::super::links::LINKS;
 use super::Association;
 use super::context::PeerContext;
 
@@ -68,6 +68,14 @@ impl PeerContext<'_> {
     pub(in crate::endpoint) fn bind(&mut self, now: Instant, id: usize, link: usize) {
         self.connections.get_mut(id).bind(link);
         self.place(now, id);
+    }
+
+    /// A link may be used from now on, or no more.
+    pub(in crate::endpoint) fn set_link_open(&mut self, now: Instant, link: usize, is_open: bool) {
+        if self.association.paths.set_link_open(now, link, is_open) {
+            self.switch(now);
+        }
+        self.set_timer(now);
     }
 
     /// Paths to the peer have changed: connections whose path does not work take another one, and segments are

@@ -149,11 +149,13 @@ impl Association {
         let (len, index) = (plain.len(), keys.index);
         let used = self.paths.get_mut(path);
         let (link, ecn) = (used.link(), used.mark(now, has_content(plain)));
+        let bytes = route.headers() + OVERHEAD + len;
+        used.count(bytes);
         self.fec.sealed(now, Sealed { keys: index, plain, weighty });
         outbox.finish(route, ecn, |out, start| keys.traffic.seal(out, start));
         self.liveness.sent(now, len == 0);
         if let Some(shaper) = &mut self.shapers[link] {
-            shaper.count_sent(route.headers() + OVERHEAD + len);
+            shaper.count_sent(bytes);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
-use bentpipe_bond::{Observed, Transmit};
+use bentpipe_bond::{Observed, Transmit, Use};
 use bentpipe_transport::Inspect as _;
 use bentpipe_units::Span;
 use bytes::Bytes;
@@ -23,6 +23,8 @@ pub struct Joining {
     pub connection: Connection,
     /// The link.
     pub link: usize,
+    /// When it carries data.
+    pub carries: Use,
     /// What is written to it first.
     pub greeting: Bytes,
 }
@@ -42,7 +44,7 @@ pub(super) struct Member {
 impl Member {
     /// One to which this is written first.
     pub(super) fn new(number: usize, joining: Joining) -> Self {
-        let Joining { connection, link, greeting } = joining;
+        let Joining { connection, link, greeting, .. } = joining;
         connection.bind(link);
         let backlog = VecDeque::from([[greeting, Bytes::new()]]);
         Self { number, link, connection, backlog, has_begun: true, has_ended: false }

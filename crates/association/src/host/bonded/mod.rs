@@ -15,7 +15,7 @@ use bytes::Bytes;
 use self::state::{SCARCE, State};
 use super::runtime::Runtime;
 use super::shared::lock;
-use crate::endpoint::ConnectionRef;
+use crate::endpoint::{ConnectionRef, Links};
 
 pub use self::member::Joining;
 
@@ -54,18 +54,19 @@ impl Bonded {
     }
 
     /// Carries what is written and brings what comes, for ever. `join` opens a connection by a link that has none, once the
-    /// stream is long enough; `links` are those that work.
+    /// stream is long enough, and those by links that are barred end.
     pub async fn drive(
         &self,
         runtime: &impl Runtime,
-        links: impl Fn() -> Vec<usize>,
+        links: impl Fn() -> Links,
         join: impl Fn(usize) -> Option<Joining>,
     ) {
         loop {
             let due = poll_fn(|cx| Poll::Ready(self.lock().step(runtime.now(), cx))).await;
+            let Links { open, barred } = links();
+            self.lock().quit(&barred);
             if self.lock().is_long() {
-                let free =
-                    links().into_iter().find(|link| self.lock().is_free(runtime.now(), *link));
+                let free = open.into_iter().find(|link| self.lock().is_free(runtime.now(), *link));
                 if let Some(joining) = free.and_then(&join) {
                     self.lock().open(joining);
                     continue;

@@ -61,17 +61,32 @@ impl State {
 
     /// A connection that the peer has as one of the bond, and has brought this.
     pub(super) fn join(&mut self, joining: Joining, came: Bytes) -> io::Result<()> {
+        let carries = joining.carries;
         let number = self.add(joining);
-        self.bond.join(number);
+        self.bond.join(number, carries);
         self.wake();
         self.bond.handle_bytes(number, came).map_err(io::Error::other)
     }
 
     /// A connection that this end has opened.
     pub(super) fn open(&mut self, joining: Joining) {
+        let carries = joining.carries;
         let number = self.add(joining);
-        self.bond.open(number);
+        self.bond.open(number, carries);
         self.wake();
+    }
+
+    /// The connections by these links end, if others go on: what they have goes by those.
+    pub(super) fn quit(&mut self, links: &[usize]) {
+        let is_barred = |member: &Member| links.contains(&member.link);
+        let goes_on = |member: &Member| !is_barred(member) && self.bond.goes_by(member.number);
+        if !self.members.iter().any(goes_on) {
+            return;
+        }
+        for member in self.members.extract_if(.., |member| is_barred(member)) {
+            member.connection.close();
+            self.bond.leave(member.number);
+        }
     }
 
     fn add(&mut self, joining: Joining) -> usize {

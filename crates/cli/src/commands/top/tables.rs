@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use bentpipe_association::Outer;
-use bentpipe_gateway::{FlowStatus, Link, PeerStatus, Role, Status};
+use bentpipe_gateway::{FlowStatus, PeerStatus, Role, Status};
 use bentpipe_units::{ByteCount, Span};
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -116,12 +116,12 @@ fn link_rate(peer: &PeerStatus) -> Option<String> {
 
 /// Whether it answers, and over which path if that is not the usual one.
 fn state(peer: &PeerStatus) -> String {
-    let mut state = vec![if peer.up { "up" } else { "down" }];
-    if peer.link == Link::Backup {
-        state.push("backup");
+    let mut state = vec![if peer.up { "up" } else { "down" }.to_owned()];
+    if peer.link > 1 {
+        state.push(format!("link {}", peer.link));
     }
     if peer.outer == Outer::Tcp {
-        state.push("TCP");
+        state.push("TCP".to_owned());
     }
     state.join(", ")
 }
@@ -248,7 +248,7 @@ pub(super) mod tests {
             name: "land".into(),
             address: Some("192.0.2.9:25300".parse().expect("an address")),
             up: seconds < 100,
-            link: Link::Primary,
+            link: 1,
             outer: Outer::Udp,
             srtt: Some(Span::from_micros(4_500)),
             loss_ratio: Some(0.0123),
@@ -270,6 +270,7 @@ pub(super) mod tests {
             uptime: Span::from_secs(seconds),
             link_rate: None,
             totals: Totals::default(),
+            links: Vec::new(),
             peers: vec![peer],
             flows: vec![flow(1, seconds * 250_000), flow(2, seconds * seconds * 125_000)],
         }
@@ -302,10 +303,10 @@ pub(super) mod tests {
     #[test]
     fn the_state_says_by_which_way_a_peer_is_reached() {
         let mut status = status(5);
-        status.peers[0].link = Link::Backup;
-        assert_eq!(Tables::new(&status, None).peers[0].cells[2], "up, backup");
+        status.peers[0].link = 2;
+        assert_eq!(Tables::new(&status, None).peers[0].cells[2], "up, link 2");
         status.peers[0].outer = Outer::Tcp;
-        assert_eq!(Tables::new(&status, None).peers[0].cells[2], "up, backup, TCP");
+        assert_eq!(Tables::new(&status, None).peers[0].cells[2], "up, link 2, TCP");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bentpipe_units::{BitRate, Span};
+use bentpipe_units::{BitRate, ByteCount, Span};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{
     DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, EncodeMetric as _, MetricEncoder, text,
@@ -13,7 +13,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
 use bentpipe_association::endpoint::Outer;
-use bentpipe_gateway::{Link, PeerStatus, Role, Status};
+use bentpipe_gateway::{LinkStatus, PeerStatus, Role, Status};
 
 /// The content type of the text.
 pub(super) const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -33,7 +33,7 @@ struct Metrics(Status);
 impl Collector for Metrics {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut out = Out(encoder);
-        let Status { role, uptime, link_rate, totals, peers, flows: _ } = &self.0;
+        let Status { role, uptime, link_rate, totals, links, peers, flows: _ } = &self.0;
         let role = if *role == Role::Hub { "hub" } else { "terminal" };
         out.info(&[("role", role), ("version", env!("CARGO_PKG_VERSION"))])?;
         out.gauge("uptime_seconds", "Time since the start", uptime.as_secs_f64())?;
@@ -57,13 +57,16 @@ impl Collector for Metrics {
             let help = "Rate of the dedicated link that this end sends on";
             out.gauge("link_rate_bits_per_second", help, rate.as_bps())?;
         }
+        let help = "Bytes that a link with a cap has carried in this calendar month";
+        out.links("link_month_bytes", help, links, |link| link.carried)?;
+        let help = "Bytes that a link may carry in a calendar month";
+        out.links("link_cap_bytes", help, links, |link| link.cap)?;
         out.peers("up", "The remote gateway answers", peers, |peer| Some(u32::from(peer.up)))?;
         out.peers("srtt_seconds", "Smoothed round-trip time", peers, |peer| {
             peer.srtt.map(Span::as_secs_f64)
         })?;
-        out.peers("on_backup", "It is reached over the second link", peers, |peer| {
-            Some(u32::from(peer.link == Link::Backup))
-        })?;
+        let help = "Number of the link over which it is reached, from 1";
+        out.peers("link", help, peers, |peer| Some(peer.link as u64))?;
         out.peers("on_tcp", "It is reached by TCP", peers, |peer| {
             Some(u32::from(peer.outer == Outer::Tcp))
         })?;
@@ -164,6 +167,22 @@ impl Out<'_> {
         Ok(())
     }
 
+    /// What is known of each link.
+    fn links(
+        &mut self,
+        name: &str,
+        help: &str,
+        links: &[LinkStatus],
+        value: impl Fn(&LinkStatus) -> ByteCount,
+    ) -> fmt::Result {
+        let mut encoder = self.begin(name, help, MetricType::Gauge)?;
+        for status in links {
+            let labels = [("link", status.link.to_string())];
+            ConstGauge::new(value(status).get()).encode(encoder.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
     /// What is known of each peer.
     fn peers<V: EncodeGaugeValue>(
         &mut self,
@@ -186,8 +205,6 @@ impl Out<'_> {
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_units::ByteCount;
-
     use super::*;
     use bentpipe_gateway::testing::{peer, status};
 
@@ -195,7 +212,7 @@ mod tests {
     fn every_value_has_its_name_and_labels() {
         let known = PeerStatus {
             srtt: Some(Span::from_millis(600)),
-            link: Link::Backup,
+            link: 2,
             outer: Outer::Tcp,
             loss_ratio: Some(0.25),
             connections: 7,
@@ -210,6 +227,8 @@ mod tests {
         status.link_rate = Some(BitRate::from_bps(20_000_000));
         status.totals.sent = ByteCount::new(5);
         status.totals.cut = 3;
+        let (carried, cap) = (ByteCount::new(4), ByteCount::new(9));
+        status.links = vec![LinkStatus { link: 2, carried, cap, closed: false }];
         status.totals.refused_by.denied_by_allow = 2;
         let text = text(status).expect("text");
         for line in [
@@ -220,11 +239,13 @@ mod tests {
             "bentpipe_gateway_bytes_total{direction=\"sent\"} 5",
             "bentpipe_gateway_bytes_total{direction=\"received\"} 0",
             "bentpipe_gateway_link_rate_bits_per_second 20000000",
+            "bentpipe_gateway_link_month_bytes{link=\"2\"} 4",
+            "bentpipe_gateway_link_cap_bytes{link=\"2\"} 9",
             "bentpipe_gateway_peer_up{peer=\"sea\"} 1",
             "bentpipe_gateway_peer_up{peer=\"air\"} 0",
             "bentpipe_gateway_peer_srtt_seconds{peer=\"sea\"} 0.6",
-            "bentpipe_gateway_peer_on_backup{peer=\"sea\"} 1",
-            "bentpipe_gateway_peer_on_backup{peer=\"air\"} 0",
+            "bentpipe_gateway_peer_link{peer=\"sea\"} 2",
+            "bentpipe_gateway_peer_link{peer=\"air\"} 1",
             "bentpipe_gateway_peer_on_tcp{peer=\"sea\"} 1",
             "bentpipe_gateway_peer_loss_ratio{peer=\"sea\"} 0.25",
             "bentpipe_gateway_peer_held_bytes{peer=\"sea\"} 12",

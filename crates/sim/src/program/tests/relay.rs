@@ -57,6 +57,10 @@ impl Network for Lan {
     type Udp = NoUdp;
     type Tasks = Running;
 
+    fn calendar(&self) -> u64 {
+        self.now().as_nanos()
+    }
+
     fn tasks(&self) -> Running {
         Running::new(self.runtime.clone())
     }

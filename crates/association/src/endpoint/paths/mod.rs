@@ -7,13 +7,12 @@
 use bentpipe_transport::path_mtu::Unanswered;
 use bentpipe_units::{Instant, Span};
 
+use super::links::{LINKS, Links};
 use super::path::{Path, PathProbe, PathProbeAnswer};
-use super::path_monitor::{Multipath, PathMonitor, Plan};
+use super::path_monitor::{Multipath, PathMonitor, Plan, PlannedPath};
 use super::roaming::Candidates;
 use super::route::Route;
 
-/// Links that a host can have: the first one, and a backup.
-pub const LINKS: usize = 2;
 /// Most paths: each link by UDP and TCP.
 pub(in crate::endpoint) const MAX_PATHS: usize = 2 * LINKS;
 
@@ -55,13 +54,17 @@ pub(super) struct Paths {
 impl Paths {
     /// The only path, which this host or the peer has found.
     pub(super) fn single(route: Route) -> Self {
-        let list = vec![Path::new(route, 0)];
+        let list = vec![Path::new(route, 0, false)];
         Self::of_list(list, Multipath::Failover, None)
     }
 
     /// The paths of this plan, which this host monitors; the first one is taken for working.
     pub(super) fn planned(now: Instant, plan: &Plan) -> Self {
-        let list = plan.paths.iter().map(|path| Path::new(path.route, path.link)).collect();
+        let path = |path: &PlannedPath| {
+            let is_metered = plan.links[path.link].is_metered;
+            Path::new(path.route, path.link, is_metered)
+        };
+        let list = plan.paths.iter().map(path).collect();
         let monitor = (plan.paths.len() > 1).then(|| PathMonitor::new(now, plan));
         Self::of_list(list, plan.multipath, monitor)
     }
@@ -102,7 +105,8 @@ impl Paths {
         };
         let all = self.list.len() + usize::from(home.is_some());
         // Where a peer has not proved to be, somebody else may be.
-        let may = |path: &usize| self.list.get(*path).is_none_or(Path::is_proved);
+        let may =
+            |path: &usize| self.is_open(*path) && self.list.get(*path).is_none_or(Path::is_proved);
         (1..=all).map(|step| (before + step) % all).find(may).unwrap_or(self.main)
     }
 
@@ -140,6 +144,49 @@ impl Paths {
     /// Whether one works, as far as is known.
     pub(super) fn is_up(&self, path: usize) -> bool {
         self.up & 1 << path != 0 && self.list.get(path).is_some_and(Path::is_proved)
+    }
+
+    /// Whether the link of a path may be used at all.
+    fn is_open(&self, path: usize) -> bool {
+        self.monitor.as_ref().is_none_or(|monitor| monitor.is_open(path))
+    }
+
+    /// A link may be used from now on, or no more. True if another path is used now.
+    pub(super) fn set_link_open(&mut self, now: Instant, link: usize, is_open: bool) -> bool {
+        let Some(monitor) = &mut self.monitor else { return false };
+        for (number, path) in self.list.iter().enumerate() {
+            if path.link() == link {
+                monitor.set_open(now, number, is_open);
+            }
+        }
+        self.choose_and_tell(now)
+    }
+
+    /// The links to the peer.
+    pub(super) fn links(&self) -> Links {
+        let is_of = |path: &Path, link| path.link() == link;
+        let all = (0..LINKS).filter(|link| self.list.iter().any(|path| is_of(path, *link)));
+        let open = all.clone().filter(|link| self.by_link(*link).is_some()).collect();
+        let is_barred = |link: &usize| {
+            let mut paths = self.list.iter().enumerate().filter(|(_, path)| is_of(path, *link));
+            let monitor = self.monitor.as_ref();
+            monitor.is_some_and(|monitor| paths.all(|(number, _)| monitor.is_barred(number)))
+        };
+        Links { open, barred: all.filter(is_barred).collect() }
+    }
+
+    /// Counts a datagram of so many bytes, all headers included, that was sent or came by a path.
+    pub(super) fn count(&mut self, path: usize, bytes: usize) {
+        self.get_mut(path).count(bytes);
+    }
+
+    /// Bytes that each link has carried, both directions, all headers included.
+    pub(super) fn carried(&self) -> [u64; LINKS] {
+        let mut all = [0; LINKS];
+        for path in &self.list {
+            all[path.link()] += path.carried();
+        }
+        all
     }
 
     /// The round-trip time of a path, if this host monitors it.
@@ -198,7 +245,7 @@ impl Paths {
         self.main = path.min(self.list.len() - 1);
         if let Some(monitor) = &mut self.monitor {
             monitor.associated(self.main);
-            self.up = monitor.up();
+            self.up = monitor.usable();
         }
     }
 
@@ -276,7 +323,7 @@ impl Paths {
         }
         let known = &mut self.list[path];
         let link = usize::from(probe.link).min(LINKS - 1);
-        let mut changed = known.set_link(link);
+        let mut changed = known.set_link(link, probe.is_metered);
         if known.ends_like(&from) {
             changed |= known.set_local(from.local);
         }
@@ -284,7 +331,7 @@ impl Paths {
             self.candidates.add(now, path, from, token);
         }
         self.peer_main = usize::from(probe.main);
-        let known = (1u8 << self.list.len()) - 1;
+        let known = u8::MAX >> (MAX_PATHS - self.list.len());
         changed |= (self.up, self.multipath) != (probe.up & known, probe.multipath);
         (self.up, self.multipath) = (probe.up & known, probe.multipath);
         self.follow_peer() || changed
@@ -332,17 +379,13 @@ impl Paths {
         if let Some(monitor) = &mut self.monitor {
             monitor.give_up(now);
         }
-        let changed = self.choose();
+        let changed = self.choose_and_tell(now);
         let (main, up, multipath) = (self.main, self.up, self.multipath);
-        let links: Vec<u8> = self.list.iter().map(|path| path.link() as u8).collect();
         let Some(monitor) = &mut self.monitor else { return (Vec::new(), changed) };
-        if changed {
-            // The peer is told at once.
-            monitor.probe_soon(now, main);
-        }
         let probes = monitor.probe(now, main).into_iter().map(|(path, serial)| PathProbe {
             path: path as u8,
-            link: links[path],
+            link: self.list[path].link() as u8,
+            is_metered: self.list[path].is_metered(),
             serial,
             main: main as u8,
             up,
@@ -351,12 +394,27 @@ impl Paths {
         (probes.collect(), changed)
     }
 
+    /// Takes over what was found out, of which the peer is told at once; true when anything is different.
+    fn choose_and_tell(&mut self, now: Instant) -> bool {
+        let changed = self.choose();
+        if let Some(monitor) = &mut self.monitor
+            && changed
+        {
+            monitor.probe_soon(now, self.main);
+        }
+        changed
+    }
+
     /// Takes over what was found out; true when anything is different.
     fn choose(&mut self) -> bool {
         let Some(monitor) = &mut self.monitor else { return false };
-        let up = monitor.up();
-        // If none works it may as well be the one before.
-        let main = (0..self.list.len()).find(|path| up & 1 << path != 0).unwrap_or(self.main);
+        let up = monitor.usable();
+        let all = 0..self.list.len();
+        let works = all.clone().find(|path| up & 1 << path != 0);
+        // If none works it may as well be the one before, unless its link is closed.
+        let mut others = std::iter::once(self.main).chain(all);
+        let main = works.or_else(|| others.find(|path| monitor.is_open(*path)));
+        let main = main.unwrap_or(self.main);
         let changed = (main, up) != (self.main, self.up);
         (self.main, self.up) = (main, up);
         changed
@@ -372,106 +430,4 @@ impl Paths {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn route(n: u8) -> Route {
-        std::net::SocketAddr::from(([10, 0, 0, n], 25_300)).into()
-    }
-
-    fn probe(path: u8, serial: u32, main: u8, up: u8) -> PathProbe {
-        PathProbe { path, link: path, serial, main, up, multipath: Multipath::Failover }
-    }
-
-    const NOW: Instant = Instant::ZERO;
-
-    /// Hears a probe by this route, and whatever has to be proved is.
-    fn receive(paths: &mut Paths, probe: PathProbe, from: Route) -> bool {
-        let changed = paths.handle_probe(NOW, probe, from, || 7);
-        prove(paths) || changed
-    }
-
-    /// The peer answers the challenges from where they were sent.
-    fn prove(paths: &mut Paths) -> bool {
-        let due = paths.challenges(NOW);
-        due.into_iter().any(|(route, token)| paths.proved(token, route))
-    }
-
-    #[test]
-    fn without_probes_the_path_leads_to_where_the_peer_has_proved_to_be() {
-        let mut paths = Paths::single(route(1));
-        paths.came_by(NOW, route(1), || 7);
-        assert!(!prove(&mut paths));
-        paths.came_by(NOW, route(2), || 7);
-        assert_eq!(paths.get(0).route(), route(1), "a copy may come from anywhere");
-        assert!(prove(&mut paths));
-        assert_eq!(paths.get(0).route(), route(2));
-        assert!(receive(&mut paths, probe(0, 1, 0, 1), route(3)));
-        paths.came_by(NOW, route(4), || 7);
-        assert!(!prove(&mut paths));
-        assert_eq!(paths.get(0).route(), route(3));
-    }
-
-    #[test]
-    fn a_handshake_proves_where_the_peer_is() {
-        let mut paths = Paths::single(route(1));
-        assert!(paths.is_at(route(2)) && !paths.is_at(route(2)));
-        assert_eq!(paths.get(0).route(), route(2));
-    }
-
-    #[test]
-    fn a_host_does_as_it_is_told_by_the_newest_beat() {
-        let mut paths = Paths::single(route(1));
-        // The second path is not known yet.
-        receive(&mut paths, probe(0, 1, 1, 3), route(1));
-        assert_eq!((paths.main(), paths.is_up(1)), (0, false));
-        assert!(!paths.handle_probe(NOW, probe(1, 2, 1, 2), route(9), || 7) || paths.main() == 0);
-        assert!(!paths.is_up(1), "nobody has proved to be there");
-        assert!(prove(&mut paths));
-        assert_eq!((paths.main(), paths.get(1).route(), paths.get(1).link()), (1, route(9), 1));
-        assert!(!receive(&mut paths, probe(0, 1, 0, 3), route(1)), "an old one");
-        assert!(receive(&mut paths, probe(0, 3, 0, 3), route(1)));
-        assert_eq!((paths.main(), paths.is_up(1)), (0, true));
-        assert!(!receive(&mut paths, probe(200, 4, 0, 3), route(1)), "no such path");
-    }
-
-    #[test]
-    fn connections_are_spread_over_the_links_that_work() {
-        let mut paths = Paths::single(route(1));
-        receive(
-            &mut paths,
-            PathProbe { multipath: Multipath::LoadBalance, ..probe(1, 1, 0, 3) },
-            route(2),
-        );
-        paths.get_mut(0).set_link(0);
-        assert_eq!(paths.open(), [0, 1]);
-        assert!(!paths.must_leave(1));
-        receive(
-            &mut paths,
-            PathProbe { multipath: Multipath::Bond, ..probe(1, 2, 0, 3) },
-            route(2),
-        );
-        assert_eq!((paths.open(), paths.in_use()), (vec![0], vec![0, 1]));
-        receive(
-            &mut paths,
-            PathProbe { multipath: Multipath::LoadBalance, ..probe(1, 3, 1, 2) },
-            route(2),
-        );
-        assert_eq!((paths.open(), paths.in_use()), (vec![1], vec![1]));
-        assert!(paths.must_leave(0));
-    }
-
-    #[test]
-    fn an_address_of_this_host_is_kept_only_where_one_was_given() {
-        let to_me = Route { local: Some([10, 9, 9, 9].into()), ..route(2) };
-        let mut paths = Paths::single(route(1));
-        paths.came_by(NOW, to_me, || 7);
-        prove(&mut paths);
-        assert_eq!(paths.get(0).route(), route(2));
-        let mut paths = Paths::single(to_me);
-        let elsewhere = Route { local: Some([10, 9, 9, 8].into()), ..route(3) };
-        paths.came_by(NOW, elsewhere, || 7);
-        prove(&mut paths);
-        assert_eq!(paths.get(0).route(), elsewhere);
-    }
-}
+mod tests;

@@ -1,0 +1,107 @@
+//! What links have carried in this month, kept in a small file of JSON, so that a restart forgets no more than a minute.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bentpipe_gateway::Usage;
+
+/// A file of what links have carried that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum UsageError {
+    /// It could not be read.
+    #[error("{path}: {error}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        error: io::Error,
+    },
+    /// It holds something else.
+    #[error(
+        "{path}: not what links have carried in a month: {error}; without this file they begin at zero",
+        path = path.display()
+    )]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What was expected.
+        error: serde_json::Error,
+    },
+}
+
+/// What the file says; none if there is no file yet.
+pub(super) fn load(path: &Path) -> Result<Option<Usage>, UsageError> {
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(UsageError::File { path: path.to_owned(), error }),
+    };
+    let content = |error| UsageError::Content { path: path.to_owned(), error };
+    serde_json::from_slice(&text).map(Some).map_err(content)
+}
+
+/// Keeps what links have carried.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    path: PathBuf,
+    saved: Option<Usage>,
+    /// It was said that it does not work.
+    has_failed: bool,
+}
+
+impl Keeper {
+    /// The file holds this.
+    pub(super) const fn new(path: PathBuf, saved: Option<Usage>) -> Self {
+        Self { path, saved, has_failed: false }
+    }
+
+    /// Writes what is new in the place of what was there, in one step.
+    pub(super) fn save(&mut self, usage: &Usage) {
+        if self.saved.as_ref() == Some(usage) {
+            return;
+        }
+        match self.write(usage) {
+            Ok(()) => self.saved = Some(usage.clone()),
+            Err(error) if !std::mem::replace(&mut self.has_failed, true) => {
+                let path = self.path.display();
+                tracing::warn!(%path, %error, "cannot store what links have carried in this month");
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn write(&self, usage: &Usage) -> io::Result<()> {
+        let mut beside = self.path.as_os_str().to_owned();
+        beside.push(".new");
+        fs::write(&beside, serde_json::to_vec(usage)?)?;
+        fs::rename(&beside, &self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_kept_is_read_after_a_restart() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("usage");
+        assert!(load(&path).expect("no file is none").is_none());
+        let month = "2026-11".parse().expect("a month");
+        let usage = Usage { month, carried_bytes: [1, 1 << 53, 3, 4] };
+        Keeper::new(path.clone(), None).save(&usage);
+        assert_eq!(load(&path).expect("a file"), Some(usage));
+    }
+
+    #[test]
+    fn a_file_of_something_else_is_named() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("usage");
+        for text in ["", "{}", "[1]", "{\"month\":\"2026-13\",\"carried_bytes\":[0,0,0,0]}"] {
+            fs::write(&path, text).expect("a file");
+            let error = load(&path).expect_err(text).to_string();
+            assert!(error.contains("usage: not what links have carried"), "{error}");
+        }
+    }
+}
