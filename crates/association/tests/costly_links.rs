@@ -107,6 +107,30 @@ fn a_link_that_is_closed_carries_nothing_until_it_is_opened() {
 }
 
 #[test]
+fn a_connection_that_is_bound_to_a_closed_link_waits_until_that_is_opened() {
+    let (mut world, given) =
+        world(LinkPlan::default(), Multipath::Bond, |now| now < Instant::ZERO + secs(10));
+    world.run(secs(1));
+    let held = world.connect();
+    world.run(secs(9));
+    let now = world.now;
+    world.endpoints[CLIENT].bind(now, held, 1);
+    world.endpoints[CLIENT].set_link_open(now, 1, false);
+    world.run(secs(4));
+    let (mut data, cx) = (pattern(400_000), &mut Context::from_waker(Waker::noop()));
+    let now = world.now;
+    let written = world.endpoints[CLIENT].poll_write(now, held, &mut data, cx);
+    assert!(matches!(written, Poll::Ready(Ok(400_000))), "{written:?}");
+    let shut = cost(&mut world, &given, |world| world.run(secs(20)));
+    // New keys, and probes that say so again.
+    assert!(shut < 3_000, "{shut}");
+    let now = world.now;
+    world.endpoints[CLIENT].set_link_open(now, 1, true);
+    let open = cost(&mut world, &given, |world| world.run(secs(30)));
+    assert!(open > 400_000, "{open}");
+}
+
+#[test]
 fn an_idle_link_where_each_byte_costs_carries_little() {
     let an_hour = |second: LinkPlan| {
         let (mut world, given) = world(second, Multipath::Bond, |_| true);

@@ -34,6 +34,8 @@ const MORE_HEARD: f64 = 6.0;
 const BY_CHANCE: f64 = 1e-6;
 /// The latest probe counts for one in so many.
 const SMOOTH: f64 = 16.0;
+/// Time for connections to end, or to take another path, once theirs is closed.
+const LEAVE: Span = Span::from_secs(3);
 /// Most probes that wait for an answer.
 const MOST: usize = 64;
 
@@ -91,8 +93,8 @@ struct MonitoredPath {
     sent: VecDeque<(u32, Instant)>,
     up: bool,
     link: LinkPlan,
-    /// It may be used at all.
-    is_open: bool,
+    /// It may not be used since then.
+    closed: Option<Instant>,
     /// It may not, and the peer does not know it: the next probe says so.
     owes_word: bool,
     /// Answers since it works no more.
@@ -120,7 +122,7 @@ impl PathMonitor {
             sent: VecDeque::new(),
             up: n == 0,
             link: plan.links[path.link],
-            is_open: true,
+            closed: None,
             owes_word: false,
             good: 0,
             silent: 0,
@@ -142,23 +144,30 @@ impl PathMonitor {
 
     /// Whether nothing may use a path now: it is closed, or a reserve while another one works.
     pub(super) fn is_barred(&self, path: usize) -> bool {
-        let works = |path: &MonitoredPath| path.up && path.is_open && !path.link.is_reserve;
+        let works =
+            |path: &MonitoredPath| path.up && path.closed.is_none() && !path.link.is_reserve;
         let path = &self.paths[path];
-        !path.is_open || path.link.is_reserve && self.paths.iter().any(works)
+        path.closed.is_some() || path.link.is_reserve && self.paths.iter().any(works)
     }
 
     /// Whether a path may be used at all; true of one that is not known.
     pub(super) fn is_open(&self, path: usize) -> bool {
-        self.paths.get(path).is_none_or(|path| path.is_open)
+        self.paths.get(path).is_none_or(|path| path.closed.is_none())
+    }
+
+    /// Whether a path has been closed for so long that connections have left it which could.
+    pub(super) fn is_shut(&self, now: Instant, path: usize) -> bool {
+        let closed = self.paths.get(path).and_then(|path| path.closed);
+        closed.is_some_and(|at| at + LEAVE <= now)
     }
 
     /// A path may be used from now on, or no more: then the peer is told by it once, and there are no probes.
     pub(super) fn set_open(&mut self, now: Instant, path: usize, is_open: bool) {
         let path = &mut self.paths[path];
-        if path.is_open == is_open {
+        if path.closed.is_none() == is_open {
             return;
         }
-        path.is_open = is_open;
+        path.closed = (!is_open).then_some(now);
         path.owes_word = !is_open && path.up;
         (path.next, path.up, path.good, path.silent) = (now, false, 0, 0);
         path.sent.clear();
@@ -225,7 +234,7 @@ impl PathMonitor {
     pub(super) fn heard(&mut self, now: Instant, path: usize) {
         if let Some(path) = self.paths.get_mut(path) {
             path.heard = Some(now);
-            path.owes_word = !path.is_open;
+            path.owes_word = path.closed.is_some();
         }
     }
 
@@ -266,7 +275,7 @@ impl PathMonitor {
     fn is_spared(&self, path: usize, main: usize) -> bool {
         let early = self.answered.is_none() && path != main && self.paths[main].up;
         let path = &self.paths[path];
-        let is_closed = !path.is_open && !path.owes_word;
+        let is_closed = path.closed.is_some() && !path.owes_word;
         early || is_closed || path.instead_of.is_some_and(|udp| self.paths[udp].up)
     }
 

@@ -147,16 +147,22 @@ impl Association {
         };
         let plain = &outbox.drafted()[FRONT..];
         let (len, index) = (plain.len(), keys.index);
+        // To a connection that is bound to a closed link it looks as if that were down.
+        let is_kept_back = has_content(plain) && self.paths.is_shut(now, path);
         let used = self.paths.get_mut(path);
         let (link, ecn) = (used.link(), used.mark(now, has_content(plain)));
         let bytes = route.headers() + OVERHEAD + len;
+        if let Some(shaper) = &mut self.shapers[link] {
+            shaper.count_sent(bytes);
+        }
+        if is_kept_back {
+            outbox.withdraw();
+            return;
+        }
         used.count(bytes);
         self.fec.sealed(now, Sealed { keys: index, plain, weighty });
         outbox.finish(route, ecn, |out, start| keys.traffic.seal(out, start));
         self.liveness.sent(now, len == 0);
-        if let Some(shaper) = &mut self.shapers[link] {
-            shaper.count_sent(bytes);
-        }
     }
 
     /// Sends a probe that is so long.

@@ -151,6 +151,11 @@ impl Paths {
         self.monitor.as_ref().is_none_or(|monitor| monitor.is_open(path))
     }
 
+    /// Whether nothing of connections may go by a path any more, although some are bound to its link.
+    pub(super) fn is_shut(&self, now: Instant, path: usize) -> bool {
+        self.monitor.as_ref().is_some_and(|monitor| monitor.is_shut(now, path))
+    }
+
     /// A link may be used from now on, or no more. True if another path is used now.
     pub(super) fn set_link_open(&mut self, now: Instant, link: usize, is_open: bool) -> bool {
         let Some(monitor) = &mut self.monitor else { return false };
