@@ -9,6 +9,7 @@ pub mod icmp;
 pub mod kind;
 mod pseudo;
 pub mod qlp;
+pub mod radio;
 pub mod sctp;
 pub mod tcp;
 pub mod udp;
