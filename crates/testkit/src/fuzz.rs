@@ -5,6 +5,7 @@
 
 mod headers;
 mod icmp;
+mod radio;
 mod sctp;
 mod tcp;
 
@@ -19,6 +20,7 @@ use bytes::{Bytes, BytesMut};
 
 pub use headers::{header_seeds, udp_datagram, with_udp_checksum, xcp_header};
 pub use icmp::{icmp_message, icmp_seeds, with_icmp_checksum};
+pub use radio::{kiss_stream, radio_frame, radio_seeds};
 pub use sctp::{sctp_packet, sctp_seeds, with_sctp_checksum};
 pub use tcp::{ADDRESSES, tcp_seeds, tcp_segment, with_tcp_checksum};
 

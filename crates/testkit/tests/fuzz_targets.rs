@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bentpipe_testkit::fuzz::{
-    ADDRESSES, bounded_runs, compact_segment, header_seeds, icmp_message, icmp_seeds, qlp_frame,
-    sctp_packet, sctp_seeds, tcp_seeds, tcp_segment, udp_datagram, with_checksum,
-    with_icmp_checksum, with_length, with_sctp_checksum, with_tcp_checksum, with_udp_checksum,
-    xcp_header, xstp_seeds, xstp_segment,
+    ADDRESSES, bounded_runs, compact_segment, header_seeds, icmp_message, icmp_seeds, kiss_stream,
+    qlp_frame, radio_frame, radio_seeds, sctp_packet, sctp_seeds, tcp_seeds, tcp_segment,
+    udp_datagram, with_checksum, with_icmp_checksum, with_length, with_sctp_checksum,
+    with_tcp_checksum, with_udp_checksum, xcp_header, xstp_seeds, xstp_segment,
 };
+use bentpipe_wire::radio::{LONGEST_FRAME, kiss};
 use bentpipe_wire::xstp::{DecodeError, decode};
 use bentpipe_wire::{Kind, icmp, qlp, sctp, tcp, udp, xcp};
 
@@ -71,6 +72,19 @@ fn a_hundred_thousand_inputs_break_no_decoder_of_queue_link_frames() {
         FRAMES.fetch_add(qlp::decode(with_length(data).into()).is_ok().into(), Ordering::Relaxed);
     });
     assert!(FRAMES.load(Ordering::Relaxed) > 50_000, "{FRAMES:?} frames");
+}
+
+#[test]
+fn a_hundred_thousand_inputs_break_no_decoder_of_packet_radio() {
+    static COMMANDS: AtomicU64 = AtomicU64::new(0);
+    bounded_runs(100_000, &radio_seeds(), |data| {
+        kiss_stream(data);
+        radio_frame(data);
+        let mut decoder = kiss::Decoder::new(LONGEST_FRAME);
+        let read = data.iter().filter_map(|byte| decoder.push(*byte)).count();
+        COMMANDS.fetch_add(read as u64, Ordering::Relaxed);
+    });
+    assert!(COMMANDS.load(Ordering::Relaxed) > 20_000, "{COMMANDS:?} commands");
 }
 
 #[test]
