@@ -190,7 +190,12 @@ mod tests {
 
     #[test]
     fn rows_are_complete_and_fit_one_line() {
-        for row in MODELS.iter().chain(crate::queue::QUEUES).chain(crate::mac::UPLINKS) {
+        for row in MODELS
+            .iter()
+            .chain(crate::queue::QUEUES)
+            .chain(crate::mac::UPLINKS)
+            .chain(crate::mac::RADIO)
+        {
             assert!(!row.source.is_empty() && !row.parameters.is_empty(), "{}", row.name);
             for text in row.parameters.iter().map(|p| p.summary).chain([row.summary]) {
                 assert!((1..=72).contains(&text.len()) && !text.ends_with('.'), "{text}");

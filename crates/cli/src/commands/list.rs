@@ -124,7 +124,9 @@ fn entries(listing: Listing) -> Result<Vec<Named>, Failure> {
             };
             let queues = bentpipe_link::queue::QUEUES;
             let uplinks = bentpipe_link::mac::UPLINKS;
-            bentpipe_link::MODELS.iter().chain(queues).chain(uplinks).map(entry).collect()
+            let radio = bentpipe_link::mac::RADIO;
+            let more = queues.iter().chain(uplinks).chain(radio);
+            bentpipe_link::MODELS.iter().chain(more).map(entry).collect()
         }
         Listing::Scenarios => {
             let mut named = Vec::new();

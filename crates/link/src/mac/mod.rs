@@ -1,12 +1,14 @@
 //! Media access: who sends when, from queues that hold packets.
 //!
 //! A [`Mac`] has one or more lines, each with a queue. [`Line`] is a transmitter of its own; the
-//! others are terminals that share one uplink. Like a queue it is told the time, and has one
+//! others are terminals that share one uplink, or
+//! stations that share one radio channel. Like a queue it is told the time, and has one
 //! deadline for all its lines.
 
 mod aloha;
 mod cf_dama;
 mod contention;
+mod csma;
 mod frame;
 mod line;
 mod rows;
@@ -18,8 +20,9 @@ mod testing;
 
 pub use aloha::{Aloha, AlohaConfig};
 pub use cf_dama::{CfDama, CfDamaConfig, Requests};
+pub use csma::{Csma, CsmaConfig, Hop};
 pub use line::Line;
-pub use rows::UPLINKS;
+pub use rows::{RADIO, UPLINKS};
 pub use spec::{Access, MacSpec};
 pub use tdma::{Demand, Tdma, TdmaConfig};
 

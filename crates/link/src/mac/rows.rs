@@ -2,6 +2,22 @@
 
 use crate::registry::{ModelRow, parameter};
 
+/// The radio channel that stations share.
+pub static RADIO: &[ModelRow] = &[ModelRow {
+    name: "csma",
+    summary: "stations that send or listen take a free channel with some probability",
+    source: "Chepponis and Karn 1987, KISS; Kleinrock and Tobagi 1975",
+    parameters: &[
+        parameter("persistence", "1", "P: a free channel is taken with probability (P + 1) / 256"),
+        parameter("slot_time", "s", "until a station that did not take it looks again"),
+        parameter("tx_delay", "s", "from key-up to the first frame"),
+        parameter("tx_tail", "s", "from the last frame until the carrier is off"),
+        parameter("carrier_detect", "s", "until others hear a carrier"),
+        parameter("max_frames", "frames", "most behind one key-up"),
+        parameter("proc_time", "s", "between two frames of a station, for its equipment"),
+    ],
+}];
+
 /// All ways to share an uplink, in the order in which they are listed.
 pub static UPLINKS: &[ModelRow] = &[
     ModelRow {

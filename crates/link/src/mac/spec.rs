@@ -2,9 +2,11 @@
 
 use bentpipe_units::BitRate;
 
-use super::{Aloha, AlohaConfig, CfDama, CfDamaConfig, Line, Mac, Tdma, TdmaConfig};
-use crate::Streams;
+use super::{
+    Aloha, AlohaConfig, CfDama, CfDamaConfig, Csma, CsmaConfig, Hop, Line, Mac, Tdma, TdmaConfig,
+};
 use crate::queue::QueueSpec;
+use crate::{Stream, Streams};
 
 /// A [`Mac`] and its settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +27,15 @@ pub enum MacSpec {
         /// The queue of each terminal, which is a line of it.
         queues: Vec<QueueSpec>,
     },
+    /// [`Csma`].
+    Radio {
+        /// Bit rate of the channel, for all stations together.
+        rate: BitRate,
+        /// How they share it.
+        csma: CsmaConfig,
+        /// Each line: where it leads, and what waits for it. Stations are numbered from 0.
+        lines: Vec<(Hop, QueueSpec)>,
+    },
 }
 
 /// Who sends when on a shared uplink.
@@ -44,6 +55,7 @@ impl MacSpec {
         match self {
             Self::Line { queue, .. } => Some(queue),
             Self::Uplink { queues, .. } => queues.get(line),
+            Self::Radio { lines, .. } => lines.get(line).map(|(_, queue)| queue),
         }
     }
 
@@ -57,6 +69,9 @@ impl MacSpec {
         let (rate, access, queues) = match self {
             Self::Line { rate, queue } => {
                 return Box::new(Line::new(*rate, queue.build(*rate, stream(0, "queue"))));
+            }
+            Self::Radio { rate, csma, lines } => {
+                return Box::new(radio(*rate, *csma, lines, &stream));
             }
             Self::Uplink { rate, access, queues } => (*rate, access, queues),
         };
@@ -74,4 +89,23 @@ impl MacSpec {
             }
         }
     }
+}
+
+/// A radio channel. A station draws from a stream below the name of its first line.
+fn radio(
+    rate: BitRate,
+    csma: CsmaConfig,
+    lines: &[(Hop, QueueSpec)],
+    stream: &dyn Fn(usize, &str) -> Stream,
+) -> Csma {
+    let stations = lines.iter().flat_map(|(hop, _)| [hop.from, hop.to]).max();
+    let stations = (0..stations.map_or(0, |last| last + 1)).map(|station| {
+        let sends = |(hop, _): &(Hop, QueueSpec)| hop.from == station;
+        // One without a line of its own never draws.
+        stream(lines.iter().position(sends).unwrap_or(lines.len()), "persistence")
+    });
+    let queue = |(n, (hop, queue)): (usize, &(Hop, QueueSpec))| {
+        (*hop, queue.build(rate, stream(n, "queue")))
+    };
+    Csma::new(rate, csma, lines.iter().enumerate().map(queue), stations)
 }
