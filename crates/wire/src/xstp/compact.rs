@@ -88,6 +88,27 @@ pub fn encode_compact(segment: &Segment, most: usize, out: &mut BytesMut) {
     out[flags_at] = flags;
 }
 
+/// Bytes that [`encode_compact`] appends for a segment whose report has room for all of its gaps.
+pub fn compact_len(segment: &Segment) -> usize {
+    let Body::Flow(flow) = &segment.body else { return 1 + segment.wire_len() };
+    let report = flow.report.as_ref().map_or(0, |report| {
+        let echo = if report.kind == ReportKind::Stat { 4 } else { 0 };
+        let (mut end, mut gaps) = (0, 0);
+        for gap in &report.gaps {
+            gaps += number_len(gap.lower.saturating_sub(end));
+            gaps += number_len(gap.upper.saturating_sub(gap.lower));
+            end = gap.upper;
+        }
+        2 + echo + 4 + number_len(report.gaps.len() as u16) + gaps
+    });
+    let word = |present: bool| if present { 4 } else { 0 };
+    PLAIN_HEADER
+        + word(flow.poll.is_some())
+        + report
+        + word(flow.end_ack.is_some())
+        + flow.payload.len()
+}
+
 fn put_report(report: &Report, window: u16, most: usize, out: &mut BytesMut) -> u8 {
     let mut flags = if report.more { MORE } else { 0 };
     out.put_u16(window);
@@ -276,6 +297,7 @@ mod tests {
     fn bytes_of(segment: &Segment) -> Bytes {
         let mut out = BytesMut::new();
         encode_compact(segment, 1000, &mut out);
+        assert_eq!(out.len(), compact_len(segment));
         out.freeze()
     }
 

@@ -12,6 +12,6 @@ mod segment;
 mod tests;
 
 pub use codec::{PROTOCOL, decode, encode};
-pub use compact::{Context, PLAIN_HEADER, decode_compact, encode_compact};
+pub use compact::{Context, PLAIN_HEADER, compact_len, decode_compact, encode_compact};
 pub use error::DecodeError;
 pub use segment::{Begin, Body, Flow, Gap, GapList, Report, ReportKind, ResetReason, Segment};
