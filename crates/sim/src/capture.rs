@@ -89,7 +89,9 @@ impl<W: Write> Capture<W> {
         let ip = PacketBuilder::ip(IpHeaders::Ipv4(ip_header(envelope), Default::default()));
         let mut data = Vec::with_capacity(packet.bytes.len() + 28);
         let built = match envelope.encapsulation {
-            Encapsulation::Ip => ip.write(&mut data, IpNumber(envelope.protocol), packet.bytes),
+            Encapsulation::Ip | Encapsulation::Ax25 | Encapsulation::Ax25Compact => {
+                ip.write(&mut data, IpNumber(envelope.protocol), packet.bytes)
+            }
             Encapsulation::Qlp | Encapsulation::Udp => {
                 ip.udp(XSTP_PORT, XSTP_PORT).write(&mut data, packet.bytes)
             }

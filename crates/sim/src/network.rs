@@ -354,6 +354,7 @@ impl<'o> Network<'o> {
     fn depart(&mut self, now: Instant, mac: u32, held: &Held, at: Instant) {
         let index = self.macs.channel(mac, held.line);
         let passing = Passing { bytes: held.bytes, kind: held.kind };
+        self.observer.departs(at, index as usize, held.bytes);
         let (leaves, corrupt) = self.channels[index as usize].pass_on(at, self.end, &passing);
         let Some(at) = leaves else { return self.arena.release(held.id) };
         if corrupt {
@@ -524,10 +525,9 @@ impl<'o> Network<'o> {
     fn seal(&mut self, id: PacketId) -> Label {
         let packet = self.arena.get_mut(id);
         let (len, kind) = packet.segment.measure();
-        let overhead = self.encapsulation.of(&packet.segment).overhead();
+        let len = self.encapsulation.length(&packet.segment, len);
         let header = if packet.asks { Header::LENGTH as u32 } else { 0 };
-        let len = len as u32 + overhead.get() as u32 + header;
-        (packet.len, packet.kind) = (len, kind);
+        (packet.len, packet.kind) = (len + header, kind);
         let label = packet.label(id);
         if self.wire {
             *self.arena.bytes_mut(id) = self.arena.encode(id, self.encapsulation);

@@ -1,7 +1,7 @@
 //! Whoever wants to watch a run while it happens.
 
 use bentpipe_record::{ProxySample, Sample};
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{ByteCount, Instant, Span};
 
 use crate::Envelope;
 
@@ -26,6 +26,10 @@ pub trait Observer {
     /// A packet was handed to a direction of a link, numbered as in the summary. `bytes` is the
     /// segment as it is on the wire.
     fn packet(&mut self, _at: Instant, _channel: usize, _packet: &PacketSeen<'_>) {}
+
+    /// A packet that had waited for a line of media access was sent: its last bit leaves at `at`. `bytes` is its length
+    /// on the link.
+    fn departs(&mut self, _at: Instant, _channel: usize, _bytes: ByteCount) {}
 }
 
 /// A packet as an observer sees it.

@@ -212,22 +212,23 @@ fn summarise_flow(
     let wrong = outcome.wrong_at.map(|place| format!("byte {place} is not what was sent"));
     let whole = match pieces {
         Some((_, whole)) => whole,
-        None => flow.source.size.is_some_and(|s| s.get() == outcome.verified),
+        None => flow.source.stream_size().is_some_and(|s| s.get() == outcome.verified),
     };
     let complete = wrong.is_none() && whole;
     let until = if complete { outcome.last_at.unwrap_or(flow.source.start) } else { ended };
     let elapsed: Span = until.since(flow.source.start);
     let (mut sent, mut received) = (outcome.sent, outcome.received);
     endpoints.count_datagrams(index, [&mut sent, &mut received]);
+    let delivered = flow.source.file_bytes(outcome.verified);
     FlowSummary {
         name: flow.name.clone(),
         protocol: flow.protocol.name(),
         controller: source.as_ref().map_or("", |e| e.endpoint().controller_name()),
         complete,
         failure: wrong.or(outcome.failure.map(|failure| failure.to_string())),
-        delivered_bytes: outcome.verified,
+        delivered_bytes: delivered,
         first_byte_after: outcome.first_at.map(|at| at.since(flow.source.start).as_secs_f64()),
-        metrics: FlowMetrics::new(outcome.verified, elapsed, complete, &sent, &received),
+        metrics: FlowMetrics::new(delivered, elapsed, complete, &sent, &received),
         source: sent,
         sink: received,
         pieces: pieces.map(|(pieces, _)| pieces),

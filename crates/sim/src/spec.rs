@@ -12,7 +12,7 @@ use bentpipe_pep::scheduler::Discipline;
 use bentpipe_pep::split;
 use bentpipe_transport::{sctp, tcp, xstp};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
-use bentpipe_wire::Segment;
+use bentpipe_wire::{Segment, radio, xstp as wire_xstp};
 
 use crate::{AgentPlace, TrafficSpec};
 
@@ -376,8 +376,27 @@ pub struct SourceSpec {
     pub size: Option<ByteCount>,
     /// Size of each write.
     pub chunk: ByteCount,
+    /// Bytes of each write that are a header of the application's message and not of the file: fewer than `chunk`.
+    pub message_header: ByteCount,
     /// Streaming rate; `None` writes whenever there is room.
     pub rate: Option<BitRate>,
+}
+
+impl SourceSpec {
+    /// Bytes that the application writes for its file, the headers of its messages included; `None` without end.
+    pub(crate) fn stream_size(&self) -> Option<ByteCount> {
+        let body = (self.chunk - self.message_header).get().max(1);
+        self.size.map(|size| size + self.message_header * size.get().div_ceil(body))
+    }
+
+    /// Bytes of the file among the first `bytes` of what the application writes.
+    pub(crate) const fn file_bytes(&self, bytes: u64) -> u64 {
+        let (chunk, header) = (self.chunk.get(), self.message_header.get());
+        if header == 0 || chunk == 0 {
+            return bytes;
+        }
+        bytes / chunk * (chunk - header) + (bytes % chunk).saturating_sub(header)
+    }
 }
 
 /// What carries XSTP on a link, and what that costs in bytes for each packet. TCP, SCTP and UDP are
@@ -392,9 +411,27 @@ pub enum Encapsulation {
     Ip,
     /// UDP over IPv4, one segment in each datagram: 28 bytes.
     Udp,
+    /// The packet radio of the XSTP paper: IPv4 with a source route, AX.25 and the byte of KISS, 77 bytes.
+    Ax25,
+    /// The same for XSTP with its header compressed: a byte that says which connection it is, and
+    /// [`encode_compact`](bentpipe_wire::xstp::encode_compact). In wire mode and captures segments keep their usual form.
+    Ax25Compact,
 }
 
+/// Bytes that say which connection a segment with a compressed header belongs to.
+const CONNECTION: u64 = 1;
+
 impl Encapsulation {
+    /// Bytes on the link of a segment which is `plain` bytes long in its usual form.
+    #[inline(always)]
+    pub(crate) fn length(self, segment: &Segment, plain: usize) -> u32 {
+        let carried = match segment {
+            Segment::Xstp(segment) if self == Self::Ax25Compact => wire_xstp::compact_len(segment),
+            _ => plain,
+        };
+        carried as u32 + self.of(segment).overhead().get() as u32
+    }
+
     /// What carries this segment where this carries XSTP.
     #[inline]
     pub const fn of(self, segment: &Segment) -> Self {
@@ -411,6 +448,8 @@ impl Encapsulation {
             Self::Qlp => 0,
             Self::Ip => 20,
             Self::Udp => 28,
+            Self::Ax25 => radio::OVERHEAD as u64,
+            Self::Ax25Compact => radio::OVERHEAD as u64 + CONNECTION,
         })
     }
 }

@@ -9,7 +9,11 @@ use crate::{Encapsulation, Envelope};
 
 /// The pseudo header that the checksum of XSTP covers, if the encapsulation has one.
 fn xstp_pseudo(envelope: &Envelope) -> Option<PseudoHeader> {
-    (envelope.encapsulation == Encapsulation::Ip).then(|| envelope.addresses())
+    let in_ip = match envelope.encapsulation {
+        Encapsulation::Ip | Encapsulation::Ax25 | Encapsulation::Ax25Compact => true,
+        Encapsulation::Qlp | Encapsulation::Udp => false,
+    };
+    in_ip.then(|| envelope.addresses())
 }
 
 /// The bytes of a segment, and of the congestion header before it if there is one.
@@ -122,7 +126,13 @@ mod tests {
     #[test]
     fn segments_of_every_protocol_survive_as_bytes_under_every_encapsulation() {
         for segment in segments() {
-            for how in [Encapsulation::Qlp, Encapsulation::Ip, Encapsulation::Udp] {
+            for how in [
+                Encapsulation::Qlp,
+                Encapsulation::Ip,
+                Encapsulation::Udp,
+                Encapsulation::Ax25,
+                Encapsulation::Ax25Compact,
+            ] {
                 let envelope = Envelope::of(&segment, how, 3, 4);
                 let bytes = encode(&segment, None, &envelope);
                 assert_eq!(decode(bytes, &envelope), Some((segment.clone(), None)));

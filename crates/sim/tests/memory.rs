@@ -56,6 +56,7 @@ fn spec(seconds: u64, protocol: Protocol, forward: &[ModelSpec], queue: QueueLim
                 start: Instant::ZERO,
                 size: None,
                 chunk: ByteCount::new(1000),
+                message_header: ByteCount::ZERO,
                 rate: None,
             },
             proxies: Vec::new(),

@@ -35,6 +35,11 @@ pub(super) fn flow(
     if table.size.is_some_and(|size| size.0 == ByteCount::ZERO) {
         return problem(&["flows", name, "size"], "0 B: leave the key out to send without end");
     }
+    let message_header = table.message_header.map_or(ByteCount::ZERO, |header| header.0);
+    if message_header >= chunk {
+        let message = format!("{message_header}: it must be less than `chunk`, {chunk}");
+        return problem(&["flows", name, "message_header"], message);
+    }
     let traffic = table.traffic.as_ref().map(|traffic| traffic.spec(name)).transpose()?;
     if table.request.is_some_and(|request| !(1..=65_535).contains(&request.0.get())) {
         return problem(&["flows", name, "request"], "it must lie in 1..=65535 B");
@@ -43,6 +48,7 @@ pub(super) fn flow(
         ("size", table.size.is_some()),
         ("rate", table.rate.is_some()),
         ("request", table.request.is_some()),
+        ("message_header", table.message_header.is_some()),
     ];
     for (key, given) in given {
         if traffic.is_some() && given {
@@ -85,6 +91,7 @@ pub(super) fn flow(
             start: Instant::ZERO + table.start.map_or(Span::ZERO, |s| s.0),
             size: table.size.map(|s| s.0),
             chunk,
+            message_header,
             rate: table.rate.map(|r| r.0),
         },
         traffic,

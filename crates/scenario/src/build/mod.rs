@@ -89,8 +89,7 @@ pub(crate) fn run_spec(
     let agents = agents(file)?;
     let table = file.constellation.as_ref();
     if table.is_some() && !macs.is_empty() {
-        let message =
-            "queues with a discipline and shared uplinks need links that stay where they are";
+        let message = "queues with a discipline, shared uplinks and radio channels need links that stay where they are";
         return problem(&["constellation"], message);
     }
     let constellation = table
@@ -115,6 +114,8 @@ pub(crate) fn run_spec(
             EncapsulationName::Qlp => Encapsulation::Qlp,
             EncapsulationName::Ip => Encapsulation::Ip,
             EncapsulationName::Udp => Encapsulation::Udp,
+            EncapsulationName::Ax25 => Encapsulation::Ax25,
+            EncapsulationName::Ax25Compact => Encapsulation::Ax25Compact,
         },
         wire,
     })

@@ -65,7 +65,7 @@ const fn default_seed() -> u64 {
 
 /// What carries XSTP on the links. TCP, SCTP and UDP are in IPv4 with any of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum EncapsulationName {
     /// Nothing: segments as they are, as in the XSTP paper.
     #[default]
@@ -74,6 +74,10 @@ pub enum EncapsulationName {
     Ip,
     /// UDP over IPv4: 28 bytes for each packet.
     Udp,
+    /// Packet radio, IPv4 with a source route over AX.25 by KISS: 77 bytes for each packet.
+    Ax25,
+    /// The same, with the header of XSTP compressed to 5 bytes on plain data.
+    Ax25Compact,
 }
 
 /// The JSON Schema of scenario files.

@@ -26,6 +26,9 @@ pub struct FlowTable {
     pub size: Option<Quantity<ByteCount>>,
     /// Size of each write of the application.
     pub chunk: Option<Quantity<ByteCount>>,
+    /// Bytes of each write that are a header of the application's message: they are sent beside `size` and count as no data
+    /// (default: 0).
+    pub message_header: Option<Quantity<ByteCount>>,
     /// Rate at which the application writes; without it whenever there is room.
     pub rate: Option<Quantity<BitRate>>,
     /// What is sent instead of one file; `size` and `rate` are left out then.

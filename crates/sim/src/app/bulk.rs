@@ -28,6 +28,7 @@ impl BulkSource {
     /// A source that has written nothing.
     pub(crate) fn new(spec: SourceSpec) -> Self {
         let next_chunk = spec.rate.map(|_| spec.start);
+        let spec = SourceSpec { size: spec.stream_size(), ..spec };
         Self {
             spec,
             written: 0,

@@ -83,6 +83,7 @@ pub(crate) fn with_config(
             start: Instant::ZERO,
             size: Some(ByteCount::new(1000 * kilobytes)),
             chunk: ByteCount::new(1000),
+            message_header: ByteCount::ZERO,
             rate: None,
         },
         proxies: Vec::new(),
