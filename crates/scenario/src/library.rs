@@ -26,6 +26,7 @@ static SCENARIOS: &[Entry] = entries![
     "xstp/connectivity",
     "xstp/scripted",
     "xstp/outage",
+    "radio/packet-radio",
     "pep/gateway",
     "pep/gateways",
     "pep/aero",

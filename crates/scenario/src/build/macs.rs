@@ -1,4 +1,4 @@
-//! Media access in a scenario: links whose queue holds packets, and shared uplinks.
+//! Media access in a scenario: links whose queue holds packets, shared uplinks and radio channels.
 
 use bentpipe_link::Direction;
 use bentpipe_link::mac::MacSpec;
@@ -8,6 +8,7 @@ use bentpipe_sim::MacPlace;
 use bentpipe_units::BitRate;
 
 use super::node;
+use super::radio::radio;
 use crate::error::did_you_mean;
 use crate::problem::{Problem, problem};
 use crate::schema::file::ScenarioFile;
@@ -16,12 +17,12 @@ use crate::schema::named::Named;
 use crate::schema::queue::QueueTable;
 use crate::schema::uplink::UplinkTable;
 
-/// The queue of a terminal on a shared uplink when its link has none.
-const TERMINAL_QUEUE: QueueSpec =
+/// The queue of a terminal on a shared uplink or of a station on a radio channel when its link has none.
+pub(super) const TERMINAL_QUEUE: QueueSpec =
     QueueSpec { limit: QueueLimit::Packets(50), discipline: DisciplineSpec::DropTail };
 
 /// One direction of a link as the file has it.
-struct OneWay<'a> {
+pub(super) struct OneWay<'a> {
     link: &'a str,
     direction: Direction,
     both: &'a LinkTable,
@@ -29,7 +30,7 @@ struct OneWay<'a> {
 }
 
 impl<'a> OneWay<'a> {
-    fn new(link: &'a str, both: &'a LinkTable, direction: Direction) -> Self {
+    pub(super) fn new(link: &'a str, both: &'a LinkTable, direction: Direction) -> Self {
         let own = match direction {
             Direction::Forward => both.forward_link.as_ref(),
             Direction::Return => both.return_link.as_ref(),
@@ -37,12 +38,12 @@ impl<'a> OneWay<'a> {
         Self { link, direction, both, own }
     }
 
-    fn queue(&self) -> Option<&'a QueueTable> {
+    pub(super) fn queue(&self) -> Option<&'a QueueTable> {
         let own = self.own.and_then(|own| own.queue.as_ref());
         own.or(self.both.queue.as_ref()).map(|Named(queue)| queue)
     }
 
-    fn rate(&self) -> Option<BitRate> {
+    pub(super) fn rate(&self) -> Option<BitRate> {
         self.own.and_then(|own| own.rate).or(self.both.rate).map(|rate| rate.0)
     }
 
@@ -55,28 +56,36 @@ impl<'a> OneWay<'a> {
         }
     }
 
+    pub(super) fn rate_path(&self) -> Vec<&'a str> {
+        self.path(self.own.is_some_and(|own| own.rate.is_some()), "rate")
+    }
+
     fn queue_path(&self) -> Vec<&'a str> {
         self.path(self.own.is_some_and(|own| own.queue.is_some()), "queue")
     }
 
-    fn queue_spec(&self, queue: &QueueTable, brought: &Registry) -> Result<QueueSpec, Problem> {
+    pub(super) fn queue_spec(
+        &self,
+        queue: &QueueTable,
+        brought: &Registry,
+    ) -> Result<QueueSpec, Problem> {
         queue
             .spec(brought)
             .or_else(|(key, message)| problem(&[&self.queue_path()[..], &[key]].concat(), message))
     }
 }
 
-/// The queues with a discipline and the shared uplinks of a scenario.
+/// The queues with a discipline, the shared uplinks and the radio channels of a scenario.
 pub(crate) fn macs(file: &ScenarioFile, brought: &Registry) -> Result<Vec<MacPlace>, Problem> {
     let mut macs = Vec::new();
     for (name, table) in &file.uplinks {
         let mac = uplink(file, name, table, brought)?;
-        let taken = macs.iter().flat_map(|other: &MacPlace| &other.lines);
-        if let Some(twice) = taken.into_iter().find(|line| mac.lines.contains(line)) {
-            let link = file.links.get_index(twice.0).map_or("", |(link, _)| link.as_str());
-            let message = format!("`{link}` is on another uplink already");
-            return problem(&["uplinks", name, "links"], message);
-        }
+        alone(file, &macs, &mac, ["uplinks", name, "links"])?;
+        macs.push(mac);
+    }
+    for (name, table) in &file.radios {
+        let mac = radio(file, name, table, brought)?;
+        alone(file, &macs, &mac, ["radios", name, "links"])?;
         macs.push(mac);
     }
     for (index, (name, table)) in file.links.iter().enumerate() {
@@ -96,6 +105,19 @@ pub(crate) fn macs(file: &ScenarioFile, brought: &Registry) -> Result<Vec<MacPla
         }
     }
     Ok(macs)
+}
+
+/// No line of `mac` is one of another uplink or radio channel.
+fn alone(
+    file: &ScenarioFile,
+    macs: &[MacPlace],
+    mac: &MacPlace,
+    path: [&str; 3],
+) -> Result<(), Problem> {
+    let mut taken = macs.iter().flat_map(|other| &other.lines);
+    let Some(twice) = taken.find(|line| mac.lines.contains(line)) else { return Ok(()) };
+    let link = file.links.get_index(twice.0).map_or("", |(link, _)| link.as_str());
+    problem(&path, format!("`{link}` is on another uplink or radio channel already"))
 }
 
 /// True when packets of this direction are held before the link.
@@ -133,13 +155,12 @@ fn uplink(
         }
         let one = OneWay::new(link, both, direction);
         if one.rate().is_some() {
-            let own = one.own.is_some_and(|own| own.rate.is_some());
             let message = format!(
                 "`{}` sends at the rate of the uplink `{name}`; give a rate to `{}` alone",
                 direction.name(),
                 direction.other().name()
             );
-            return problem(&one.path(own, "rate"), message);
+            return problem(&one.rate_path(), message);
         }
         let queue = one.queue();
         queues.push(queue.map_or(Ok(TERMINAL_QUEUE), |queue| one.queue_spec(queue, brought))?);

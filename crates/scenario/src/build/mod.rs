@@ -18,6 +18,7 @@ mod places;
 mod protocol;
 mod proxies;
 mod queue;
+mod radio;
 mod rain;
 mod sctp;
 mod settings;

@@ -12,6 +12,7 @@ use super::gateway::GatewaysTable;
 use super::link::LinkTable;
 use super::proxy::{ProxyTable, SchedulerTable};
 use super::quantity::Quantity;
+use super::radio::RadioTable;
 use super::uplink::UplinkTable;
 
 /// A scenario: nodes, links, flows.
@@ -42,6 +43,9 @@ pub struct ScenarioFile {
     /// Uplinks that several links share, by name.
     #[serde(default)]
     pub uplinks: IndexMap<String, UplinkTable>,
+    /// Radio channels that the stations at both ends of some links share, by name.
+    #[serde(default)]
+    pub radios: IndexMap<String, RadioTable>,
     /// What looks at packets on their way, by name.
     #[serde(default)]
     pub agents: IndexMap<String, AgentTable>,

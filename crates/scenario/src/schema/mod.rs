@@ -16,6 +16,7 @@ pub(crate) mod protocol;
 pub(crate) mod proxy;
 pub(crate) mod quantity;
 pub(crate) mod queue;
+pub(crate) mod radio;
 pub(crate) mod rain;
 pub(crate) mod sctp;
 pub(crate) mod settings;
