@@ -70,11 +70,61 @@ pub(crate) fn write_svg(path: &Path, figure: &Figure, y_label: &str) -> Result<(
     }
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
+        .position(emptiest_corner(&points, [left, right], high))
         .border_style(RGBColor(200, 200, 200))
         .background_style(WHITE.mix(0.85))
         .label_font(("sans-serif", 14))
         .draw()?;
     root.present()?;
     Ok(())
+}
+
+/// The corner in which the legend hides the fewest points; the upper right one if others are no emptier.
+fn emptiest_corner(points: &[&Point], [left, right]: [f64; 2], high: f64) -> SeriesLabelPosition {
+    // The legend takes up to about a third of either axis.
+    let in_corner = |upper: bool, at_right: bool| {
+        let (x_share, y_share) = (
+            |p: &Point| (p.x - left) / (right - left).max(f64::MIN_POSITIVE),
+            |p: &Point| p.mean / high.max(f64::MIN_POSITIVE),
+        );
+        let beside = |share: f64, far: bool| if far { share > 0.65 } else { share < 0.35 };
+        let hidden = |p: &&&Point| beside(x_share(p), at_right) && beside(y_share(p), upper);
+        points.iter().filter(hidden).count()
+    };
+    let corners = [
+        (in_corner(true, true), SeriesLabelPosition::UpperRight),
+        (in_corner(true, false), SeriesLabelPosition::UpperLeft),
+        (in_corner(false, true), SeriesLabelPosition::LowerRight),
+        (in_corner(false, false), SeriesLabelPosition::LowerLeft),
+    ];
+    let [first, others @ ..] = corners;
+    let emptiest =
+        others.into_iter().fold(first, |best, next| if next.0 < best.0 { next } else { best });
+    emptiest.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_legend_stands_where_the_fewest_points_are() {
+        let point = |x, mean| Point {
+            x,
+            variant: "a".into(),
+            metric: "m".into(),
+            mean,
+            sd: 0.0,
+            ci95: 0.0,
+            n: 1,
+        };
+        let place = |points: &[Point]| {
+            let points: Vec<&Point> = points.iter().collect();
+            emptiest_corner(&points, [0.0, 4.0], 3.0)
+        };
+        let rising = [point(0.0, 1.2), point(2.0, 1.5), point(4.0, 3.0)];
+        assert!(matches!(place(&rising), SeriesLabelPosition::UpperLeft));
+        let falling = [point(0.0, 3.0), point(4.0, 0.5)];
+        assert!(matches!(place(&falling), SeriesLabelPosition::UpperRight));
+    }
 }
