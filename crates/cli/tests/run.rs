@@ -191,6 +191,22 @@ fn set_changes_what_is_run() {
 }
 
 #[test]
+fn frames_that_met_on_a_radio_channel_are_among_those_that_are_lost() {
+    let run =
+        ["packet-radio", "--set", "flows.file.size=1 B", "--set", "radios.vhf.rate=9600 bit/s"];
+    let document = json(&run);
+    let link = &document["links"][0];
+    let [packets, delivered, collided] =
+        ["packets", "delivered", "lost_collision"].map(|key| link[key].as_u64().expect("a count"));
+    assert!(collided > 0 && packets == delivered + collided, "{link}");
+    let output = bentpipe(&run).output().expect("it runs").stdout;
+    let text = String::from_utf8(output).expect("text");
+    let row = text.lines().find(|line| line.contains("air") && line.contains("satellite  ground"));
+    let last = row.expect("the link").split_whitespace().last();
+    assert_eq!(last, Some(&*collided.to_string()), "{text}");
+}
+
+#[test]
 fn a_file_of_ones_own_runs_like_a_built_in_scenario() {
     let dir = TempDir::new().expect("a directory");
     let path = dir.path().join("my own.toml");

@@ -34,6 +34,8 @@ pub(crate) fn print(
             + link.lost_blackout
             + link.lost_channel
             + link.lost_scripted
+            + link.lost_early
+            + link.lost_collision
             + link.lost_packet_too_big;
         let counts = [link.packets, link.delivered, link.corrupted, lost];
         let counts = counts.map(|count| thousands(count as f64, 0));
