@@ -17,6 +17,7 @@ static EXPERIMENTS: &[Entry] = entries![
     "experiments/e5",
     "experiments/e6",
     "experiments/e7",
+    "experiments/e8",
     "experiments/e9",
     "experiments/e10",
     "experiments/e11",

@@ -7,7 +7,7 @@ use bentpipe_scenario::Override;
 use clap::Args as ClapArgs;
 
 pub(super) const REPRODUCE_EXAMPLES: &str = "Examples:
-  bentpipe reproduce xstp                 the XSTP paper: E1 to E7
+  bentpipe reproduce xstp                 the XSTP paper: E1 to E8
   bentpipe reproduce s1                   the study of TCP over GEO and LEO: E9 to E18
   bentpipe reproduce E3 --reps 40 --out figures/
   bentpipe reproduce all --json > result.json

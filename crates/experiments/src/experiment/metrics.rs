@@ -101,6 +101,12 @@ fn steady_fairness(run: &RunSummary) -> f64 {
     jain(&throughputs).unwrap_or(f64::NAN)
 }
 
+/// Bits per second of all that was sent over a radio channel until the first flow's file was there, and as a share of the
+/// bit rate.
+fn on_channel(run: &RunSummary, trace: &Trace) -> [f64; 2] {
+    trace.channel_throughput(of_flow(run, |f| f.metrics.connection_time.unwrap_or(f64::NAN)))
+}
+
 /// Bytes that the last link carried back.
 fn return_bytes(run: &RunSummary) -> f64 {
     run.links.last().map_or(f64::NAN, |back| back.bytes as f64)
@@ -120,6 +126,23 @@ pub static METRICS: &[Metric] = &[
         name: "connection_time",
         label: "connection time, s",
         take: |Outcome { run, .. }| of_flow(run, |f| f.metrics.connection_time.unwrap_or(f64::NAN)),
+    },
+    Metric {
+        name: "log_connection_time",
+        label: "log10 of the connection time in s",
+        take: |Outcome { run, .. }| {
+            of_flow(run, |f| f.metrics.connection_time.map_or(f64::NAN, libm::log10))
+        },
+    },
+    Metric {
+        name: "channel_throughput",
+        label: "all bits sent until the file is there, bit/s",
+        take: |Outcome { run, trace }| on_channel(run, trace)[0],
+    },
+    Metric {
+        name: "normalized_throughput",
+        label: "all bits sent until the file is there, share of the bit rate",
+        take: |Outcome { run, trace }| on_channel(run, trace)[1],
     },
     Metric {
         name: "total_overhead",

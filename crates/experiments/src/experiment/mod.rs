@@ -1,5 +1,6 @@
 //! Experiments: a scenario, a sweep, metrics, and claims that are judged on the result.
 
+mod airtime;
 mod claims;
 mod metrics;
 mod ranks;

@@ -2,7 +2,9 @@
 
 use bentpipe_record::Sample;
 use bentpipe_sim::{Observer, RunSpec};
-use bentpipe_units::Span;
+use bentpipe_units::{ByteCount, Instant, Span};
+
+use super::airtime::Airtime;
 
 /// Rates are means over windows of so many seconds.
 const WINDOW: f64 = 1.0;
@@ -18,13 +20,16 @@ pub struct Trace {
     delivered: Vec<u64>,
     cwnd_sum: f64,
     cwnd_count: u64,
+    /// Where the run has a radio channel.
+    airtime: Option<Airtime>,
 }
 
 impl Trace {
     /// Of a run that is sampled so often, or not at all.
     pub fn new(spec: &RunSpec, every: Option<Span>) -> Self {
         let bulk = spec.flows.iter().map(|flow| flow.traffic.is_none()).collect();
-        Self { every, bulk, delivered: Vec::new(), cwnd_sum: 0.0, cwnd_count: 0 }
+        let airtime = Airtime::new(spec);
+        Self { every, bulk, delivered: Vec::new(), cwnd_sum: 0.0, cwnd_count: 0, airtime }
     }
 
     /// Mean of the congestion windows over time and flows, in bytes; not a number without samples.
@@ -49,6 +54,15 @@ impl Trace {
         reached.map_or(f64::NAN, |end| end as f64 * every)
     }
 
+    /// Bits per second of all that was sent over a radio channel within so many seconds, and as a share of its bit rate; not
+    /// a number without a channel.
+    pub fn channel_throughput(&self, seconds: f64) -> [f64; 2] {
+        self.airtime.as_ref().map_or([f64::NAN; 2], |airtime| {
+            let throughput = airtime.throughput(seconds);
+            [throughput, throughput / airtime.rate()]
+        })
+    }
+
     /// The longest time in which nothing was delivered after the first byte was, in seconds; right to the
     /// time between samples.
     pub fn longest_pause(&self) -> f64 {
@@ -63,6 +77,12 @@ impl Trace {
 }
 
 impl Observer for Trace {
+    fn departs(&mut self, at: Instant, _channel: usize, bytes: ByteCount) {
+        if let Some(airtime) = &mut self.airtime {
+            airtime.sent(at, bytes);
+        }
+    }
+
     fn sample_every(&self) -> Option<Span> {
         self.every
     }
@@ -87,7 +107,8 @@ mod tests {
 
     fn trace(delivered: Vec<u64>) -> Trace {
         let every = Some(Span::from_millis(500));
-        Trace { every, bulk: vec![true], delivered, cwnd_sum: 0.0, cwnd_count: 0 }
+        let (cwnd_sum, cwnd_count, airtime) = (0.0, 0, None);
+        Trace { every, bulk: vec![true], delivered, cwnd_sum, cwnd_count, airtime }
     }
 
     #[test]
