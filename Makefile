@@ -2,18 +2,20 @@
 
 CARGO ?= cargo
 OUT ?= out
-BIN = target/release/bentpipe
+# What is measured and packaged, built as quick as it can be.
+DIST = target/dist/bentpipe
 
-.PHONY: deny demo test storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint docs fmt setup programs build clean
+.PHONY: deny dist demo test storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint docs fmt setup programs clean
 
 # The main job: XSTP with and without probing over a LEO path, tables on the terminal, plots in out/demo.
-demo: build
-	$(BIN) reproduce E1 E3 --out $(OUT)/demo
-	@echo
-	@echo "Plots: $(OUT)/demo/*.svg    All figures of the paper: $(BIN) reproduce xstp --out $(OUT)/xstp"
-
-build:
+demo:
 	$(CARGO) build --release --locked -p bentpipe-cli
+	target/release/bentpipe reproduce E1 E3 --out $(OUT)/demo
+	@echo
+	@echo "Plots: $(OUT)/demo/*.svg    All figures of the paper: target/release/bentpipe reproduce xstp --out $(OUT)/xstp"
+
+dist:
+	$(CARGO) build --profile dist --locked -p bentpipe-cli
 
 test: setup
 	$(CARGO) test --workspace --locked
@@ -21,8 +23,8 @@ test: setup
 # Storms in virtual time, and file transfers on real disks that are broken off at random, a thousand times.
 STORM_MINUTES ?= 10
 
-storms: build
-	$(BIN) storm --minutes $(STORM_MINUTES)
+storms: dist
+	$(DIST) storm --minutes $(STORM_MINUTES)
 	BENTPIPE_TRANSFER_STORMS=1000 $(CARGO) test --locked -p bentpipe-net --test transfer_storms
 
 # The gateways in the simulator beside the same programs over the emulator. Needs root; takes half an hour.
@@ -48,7 +50,7 @@ CARGO_DEB = 3.8.0
 CARGO_ABOUT = 0.9.3
 DEB = $(OUT)/bentpipe.deb
 
-deb: build
+deb: dist
 	@$(CARGO) deb --version 2>/dev/null | grep -q '$(CARGO_DEB)' || \
 		$(CARGO) install --locked cargo-deb --version $(CARGO_DEB)
 	@$(CARGO) about --version 2>/dev/null | grep -q '$(CARGO_ABOUT)' || \
@@ -56,9 +58,9 @@ deb: build
 	rm -rf packaging/out && mkdir -p packaging/out $(OUT)
 	$(CARGO) about generate --locked --offline --fail -c packaging/about.toml -m crates/cli/Cargo.toml \
 		-o packaging/out/NOTICES packaging/notices.hbs
-	$(BIN) man packaging/out/man
-	for shell in bash zsh fish; do $(BIN) completions $$shell > packaging/out/bentpipe.$$shell || exit 1; done
-	$(CARGO) deb --no-build -p bentpipe-cli --output $(DEB)
+	$(DIST) man packaging/out/man
+	for shell in bash zsh fish; do $(DIST) completions $$shell > packaging/out/bentpipe.$$shell || exit 1; done
+	$(CARGO) deb --no-build --profile dist -p bentpipe-cli --output $(DEB)
 
 # Installs the package here, checks it and removes it. Needs root, and is no part of `make test`: it has to
 # build the program for a release first.
@@ -72,26 +74,26 @@ bench:
 
 # TCP over a geostationary link, beside what ns-2.35 gives.
 validate:
-	$(CARGO) run --release --locked -p bentpipe-experiments --example validate
+	$(CARGO) run --profile dist --locked -p bentpipe-experiments --example validate
 
 # TCP beside that of the kernel over the emulator, point by point, with plots in out/kernel. Needs root; takes two hours
 # with five seeds.
 KERNEL_SEEDS ?= 5
 KERNEL_POINTS ?= .
 
-validate-kernel: build
+validate-kernel: dist
 	@.venv/bin/python -c 'import matplotlib' 2>/dev/null || sh .ci/install-python matplotlib==3.10.8 'there will be no plots'
 	python=.venv/bin/python; $$python -c 'import matplotlib' 2>/dev/null && plots="--plots $(OUT)/kernel" || python=python3; \
 		$$python bench/kernel/validate.py --seeds $(KERNEL_SEEDS) --only '$(KERNEL_POINTS)' $$plots
 
 # The part of it that runs in CI: a minute.
-validate-kernel-part: build
+validate-kernel-part: dist
 	python3 bench/kernel/validate.py --seeds 1 --jobs 3 --if-possible \
 		--only 'LEO 20, 1 BDP, clean|GEO 10, 1 BDP, (100|1000) kB'
 
 # SCTP with small receive buffers over a geostationary and a LEO link.
 sctp-table:
-	$(CARGO) run --release --locked -p bentpipe-experiments --example sctp_windows
+	$(CARGO) run --profile dist --locked -p bentpipe-experiments --example sctp_windows
 
 # Licences, sources and doubled versions of what is depended on.
 CARGO_DENY = 0.18.9

@@ -9,14 +9,14 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if [ -z "${INSIDE:-}" ]; then
-    ${CARGO:-cargo} build --quiet --release --locked -p bentpipe-net --example download --example attack \
+    ${CARGO:-cargo} build --quiet --profile dist --locked -p bentpipe-net --example download --example attack \
         -p bentpipe-cli --bin bentpipe
     INSIDE=1 exec unshare --net "$0" "$@"
 fi
 seconds=${1:-10}
 rate=${2:-10000}
 attacks=${3:-none garbage replays unknown-peers clients connections far questions parity anything requests}
-target=$PWD/${CARGO_TARGET_DIR:-target}/release
+target=$PWD/${CARGO_TARGET_DIR:-target}/dist
 work=$(mktemp -d)
 started=()
 clean() {

@@ -33,8 +33,8 @@ trap clean EXIT
 trap 'exit 130' INT TERM
 
 if [ -z "${BLAST:-}" ]; then
-    ${CARGO:-cargo} build --quiet --release --locked -p bentpipe-net --example blast
-    BLAST=${CARGO_TARGET_DIR:-target}/release/examples/blast
+    ${CARGO:-cargo} build --quiet --profile dist --locked -p bentpipe-net --example blast
+    BLAST=${CARGO_TARGET_DIR:-target}/dist/examples/blast
 fi
 
 ip netns add "$near"

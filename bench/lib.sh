@@ -12,9 +12,9 @@ if [ "$(id -u)" -ne 0 ]; then
     exit 1
 fi
 if [ -z "${DOWNLOAD:-}" ] || [ -z "${BENTPIPE:-}" ]; then
-    ${CARGO:-cargo} build --quiet --release --locked -p bentpipe-net --example download -p bentpipe-cli --bin bentpipe
-    DOWNLOAD=$PWD/${CARGO_TARGET_DIR:-target}/release/examples/download
-    BENTPIPE=$PWD/${CARGO_TARGET_DIR:-target}/release/bentpipe
+    ${CARGO:-cargo} build --quiet --profile dist --locked -p bentpipe-net --example download -p bentpipe-cli --bin bentpipe
+    DOWNLOAD=$PWD/${CARGO_TARGET_DIR:-target}/dist/examples/download
+    BENTPIPE=$PWD/${CARGO_TARGET_DIR:-target}/dist/bentpipe
 fi
 
 # Namespaces have settings of their own: buffers for every link of the table.

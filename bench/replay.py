@@ -5,7 +5,7 @@ A trace with some 100 Mbit/s, of which each millisecond has a number of opportun
 UDP sockets, and more is sent than it carries. The kernel stamps what arrives; each packet belongs to an opportunity. Printed is
 how much later than that it came, against the packet that came earliest.
 
-    python3 bench/replay.py [target/release/bentpipe] [SECONDS]
+    python3 bench/replay.py [target/dist/bentpipe] [SECONDS]
 """
 
 import random
@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 
-PROGRAM = sys.argv[1] if len(sys.argv) > 1 else "target/release/bentpipe"
+PROGRAM = sys.argv[1] if len(sys.argv) > 1 else "target/dist/bentpipe"
 SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 20.0
 PAYLOAD = 1500 - 28
 # Opportunities of 1,500 bytes in each millisecond: 8.33 are 100 Mbit/s.

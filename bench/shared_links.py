@@ -6,7 +6,7 @@ that jitter, fade, become longer, go down or replay a trace, and two downloads t
 
 Prints the share of what the link could carry that the download had (the median over the seeds), and the 95th percentile of
 the delay of a ping on the same way (40 B each 20 ms), less that of an empty link. Runs the program that BENTPIPE names,
-target/release/bentpipe otherwise.
+target/dist/bentpipe otherwise.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import tempfile
 from dataclasses import dataclass, field
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PROGRAM = os.environ.get("BENTPIPE", str(ROOT / "target/release/bentpipe"))
+PROGRAM = os.environ.get("BENTPIPE", str(ROOT / "target/dist/bentpipe"))
 # The generated Starlink trace has a median of 104 Mbit/s.
 STARLINK_SCALE = 0.48
 

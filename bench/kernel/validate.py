@@ -247,7 +247,7 @@ def main():
         return
     if missing:
         sys.exit(f"{sys.argv[0]}: needs {missing}")
-    bentpipe = os.environ.get("BENTPIPE", f"{ROOT}/target/release/bentpipe")
+    bentpipe = os.environ.get("BENTPIPE", f"{ROOT}/target/dist/bentpipe")
     simulator = os.environ.get("SIMULATOR", bentpipe)
     if args.keep:
         args.keep.mkdir(parents=True, exist_ok=True)
