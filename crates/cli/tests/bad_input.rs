@@ -64,12 +64,12 @@ const UNKNOWN: [Case; 11] = [
 
 /// Values without a unit, with a wrong one, or of another type.
 const UNITS: [Case; 11] = [
-    ("\"10 Mbit/s\"", "\"10 Mbps\"", "links.access.rate", "such as \"10 Mbit/s\""),
+    ("\"10 Mbit/s\"", "\"10 MBps\"", "links.access.rate", "such as \"10 Mbit/s\""),
     ("\"10 Mbit/s\"", "\"0 Mbit/s\"", "links.access.rate", "above zero"),
     ("delay = \"100 ms\"", "delay = 100", "links.space.delay", "such as \"250 ms\""),
     ("delay = \"100 ms\"", "delay = \"100\"", "links.space.delay", "such as \"250 ms\""),
     ("mean = \"10 s\", drop = 0.05", "mean = 10", "links.space.xdeldrop.bad.mean", "\"250 ms\""),
-    ("lasts = \"1 s\"", "lasts = \"1 sec\"", "links.space.blackouts.1.lasts", "ms, s, min"),
+    ("lasts = \"1 s\"", "lasts = \"1 sek\"", "links.space.blackouts.1.lasts", "ms, s, min"),
     ("\"100 packets\"", "\"100 packtes\"", "links.access.queue", "\"100 packets\""),
     ("\"100 packets\"", "100", "links.access.queue", "\"unlimited\""),
     ("\"1 MB\"", "\"1 MiBi\"", "flows.file.size", "such as \"64 kB\""),

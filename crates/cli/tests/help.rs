@@ -196,7 +196,7 @@ fn the_schema_refuses_what_the_program_refuses() {
         ("encapsulation = \"udp\"", "sede = 3"),
         ("delay = \"250 ms\"", "dealy = \"250 ms\""),
         ("delay = \"250 ms\"", "delay = 250"),
-        ("rate = \"10 Mbit/s\"", "rate = \"10 Mbps\""),
+        ("rate = \"10 Mbit/s\"", "rate = \"10 MBps\""),
         ("queue = \"50 packets\"", "queue = \"many packets\""),
         ("queue = \"50 packets\"", "queue = \"custom\""),
         ("ber = 1e-6", "ber = 1.5"),

@@ -189,7 +189,7 @@ fn wrong_options_say_what_would_be_right() {
     let path = hosts.file(10);
     let address = "127.0.0.1:9".parse().expect("an address");
     for (options, hint) in [
-        (&["--rate", "10 Mbps"][..], "Mbit/s"),
+        (&["--rate", "10 MBps"][..], "Mbit/s"),
         (&["--probing", "maybe"], "`on` or `off`"),
         (&["--controller", "rneo"], "no controller `rneo`"),
     ] {

@@ -9,10 +9,12 @@ mod analog;
 mod parse;
 mod rate;
 mod seq;
+mod share;
 mod time;
 
 pub use analog::{Decibels, Degrees, Gigahertz, Km, Percent, RainRate, Speed};
 pub use parse::ParseUnitError;
 pub use rate::{BitRate, ByteCount};
 pub use seq::Seq32;
+pub use share::Share;
 pub use time::{Instant, Span};

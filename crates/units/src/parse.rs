@@ -27,16 +27,34 @@ type Unit = (&'static str, u64);
 const TIMES: &[Unit] = &[
     ("ns", 1),
     ("us", 1_000),
+    ("µs", 1_000),
     ("ms", 1_000_000),
     ("s", 1_000_000_000),
+    ("sec", 1_000_000_000),
     ("min", 60_000_000_000),
     ("h", 3_600_000_000_000),
 ];
-const RATES: &[Unit] =
-    &[("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)];
+/// A capital B would be a byte: `MBps` is none of them.
+const RATES: &[Unit] = &[
+    ("bit/s", 1),
+    ("bps", 1),
+    ("kbit/s", 1_000),
+    ("kbps", 1_000),
+    ("Kbit/s", 1_000),
+    ("Kbps", 1_000),
+    ("Mbit/s", 1_000_000),
+    ("Mbps", 1_000_000),
+    ("mbit/s", 1_000_000),
+    ("mbps", 1_000_000),
+    ("Gbit/s", 1_000_000_000),
+    ("Gbps", 1_000_000_000),
+    ("gbit/s", 1_000_000_000),
+    ("gbps", 1_000_000_000),
+];
 const SIZES: &[Unit] = &[
     ("B", 1),
     ("kB", 1_000),
+    ("KB", 1_000),
     ("MB", 1_000_000),
     ("GB", 1_000_000_000),
     ("KiB", 1 << 10),
@@ -114,6 +132,12 @@ mod tests {
         assert_eq!("1.544 Mbit/s".parse(), Ok(BitRate::from_bps(1_544_000)));
         assert_eq!("10_000_000 B".parse(), Ok(ByteCount::new(10_000_000)));
         assert_eq!("64 KiB".parse(), Ok(ByteCount::new(65_536)));
+        for text in ["10 Mbps", "10Mbps", "10 mbit/s", "10_000 kbps", "10000 Kbit/s", "0.01 gbps"] {
+            assert_eq!(text.parse(), Ok(BitRate::from_bps(10_000_000)), "{text}");
+        }
+        assert_eq!("5 µs".parse(), Ok(Span::from_micros(5)));
+        assert_eq!("60 sec".parse(), Ok(Span::from_secs(60)));
+        assert_eq!("64 KB".parse(), Ok(ByteCount::new(64_000)));
     }
 
     #[test]
@@ -128,7 +152,9 @@ mod tests {
 
     #[test]
     fn a_wrong_unit_says_what_would_be_right() {
-        for wrong in ["10", "ten ms", "10 Mbps", "-1 s", "", "1e3 ms", "0 Mbit/s", "1..2 Mbit/s"] {
+        for wrong in
+            ["10", "ten ms", "10 MBps", "10 MB/s", "-1 s", "", "1e3 ms", "0 Mbit/s", "1..2 Mbit/s"]
+        {
             let error = wrong.parse::<BitRate>().expect_err(wrong).to_string();
             assert!(error.contains("Mbit/s"), "{error}");
         }

@@ -29,19 +29,19 @@ pub trait Written: FromStr {
 impl Written for Span {
     const NAME: &'static str = "Time";
     const EXPECTED: &'static str = "a time with its unit in quotes, such as \"250 ms\"";
-    const PATTERN: &'static str = r"^\d[\d_]*(\.\d+)? ?(ns|us|ms|s|min|h)$";
+    const PATTERN: &'static str = r"^\d[\d_]*(\.\d+)? ?(ns|us|µs|ms|s|sec|min|h)$";
 }
 
 impl Written for BitRate {
     const NAME: &'static str = "Rate";
     const EXPECTED: &'static str = "a rate with its unit in quotes, such as \"10 Mbit/s\"";
-    const PATTERN: &'static str = r"^\d[\d_]*(\.\d+)? ?(bit/s|kbit/s|Mbit/s|Gbit/s)$";
+    const PATTERN: &'static str = r"^\d[\d_]*(\.\d+)? ?[kKmMgG]?(bit/s|bps)$";
 }
 
 impl Written for ByteCount {
     const NAME: &'static str = "Size";
     const EXPECTED: &'static str = "a size with its unit in quotes, such as \"64 kB\"";
-    const PATTERN: &'static str = r"^\d[\d_]*(\.\d+)? ?(B|kB|MB|GB|KiB|MiB|GiB)$";
+    const PATTERN: &'static str = r"^\d[\d_]*(\.\d+)? ?(B|[kKMG]B|[KMG]iB)$";
 }
 
 impl Written for Km {
