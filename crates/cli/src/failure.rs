@@ -2,10 +2,7 @@
 
 use std::process::ExitCode;
 
-use bentpipe_net::qlp::OpenError;
-use bentpipe_scenario::ScenarioError;
-
-use crate::output::lines::Lines;
+use crate::output::complaint::complain;
 
 /// Why a command did not do what was asked.
 #[derive(Debug)]
@@ -15,6 +12,7 @@ pub(crate) enum Failure {
     /// It could be, but the machine did not let it: exit code 1.
     System(String),
     /// A command that was run on the user's behalf failed with this code and has said why.
+    #[cfg(all(feature = "net", feature = "sim"))]
     Command(u8),
     /// Whoever read the output went away; nothing to say.
     Silenced,
@@ -25,38 +23,22 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         match self {
             Self::Input(message) => {
-                Lines::new().complain(message);
+                complain(message);
                 ExitCode::from(2)
             }
             Self::System(message) => {
-                Lines::new().complain(message);
+                complain(message);
                 ExitCode::FAILURE
             }
+            #[cfg(all(feature = "net", feature = "sim"))]
             Self::Command(code) => ExitCode::from(*code),
             Self::Silenced => ExitCode::SUCCESS,
         }
     }
 
-    /// What carries datagrams has ended, which it never does by itself.
-    pub(crate) fn ended() -> Self {
-        Self::System("the task that carries datagrams has ended".to_owned())
-    }
-
     /// A file that could not be written.
     pub(crate) fn writing(path: &std::path::Path, error: impl std::fmt::Display) -> Self {
         Self::System(format!("cannot write {}: {error}", path.display()))
-    }
-}
-
-impl From<ScenarioError> for Failure {
-    fn from(error: ScenarioError) -> Self {
-        Self::Input(error.to_string())
-    }
-}
-
-impl From<OpenError> for Failure {
-    fn from(error: OpenError) -> Self {
-        Self::System(error.to_string())
     }
 }
 

@@ -11,6 +11,10 @@ mod known;
 mod mahimahi;
 pub mod native;
 mod options;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+#[cfg(not(feature = "parquet"))]
+#[path = "no_parquet.rs"]
 pub mod parquet;
 pub mod record;
 mod slots;
@@ -26,12 +30,15 @@ pub use slots::{Slots, find_slots};
 pub use summary::{Spread, Summary, sparkline};
 pub use trace::{Rate, Trace, hold};
 
+/// How a file in the format Parquet begins.
+const PARQUET: &[u8] = b"PAR1";
+
 /// The trace in the bytes of a file, in whichever format it is; `name` is what errors call the file.
 ///
 /// # Errors
 /// When the bytes are none, with the number of the line and the column.
 pub fn read(name: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
-    if parquet::is_one(bytes) {
+    if bytes.starts_with(PARQUET) {
         return parquet::read(name, bytes);
     }
     let text = text(name, bytes)?;

@@ -19,8 +19,6 @@ use parquet::schema::types::Type;
 use crate::table::{COLUMNS, NUMBERS, Row, Rows, places, rows};
 use crate::{Trace, TraceError};
 
-/// How such a file begins.
-const MAGIC: &[u8] = b"PAR1";
 /// What pandas calls an index without a name, which is a number of the row.
 const INDEX: &str = "__index_level_0__";
 /// The most rows of a trace: a year with one every 300 ms.
@@ -29,11 +27,6 @@ const MOST_ROWS: i64 = 100_000_000;
 pub const THREAD: &str = "parquet";
 /// Values that are read at once.
 const BATCH: usize = 65_536;
-
-/// Whether the bytes of a file are Parquet.
-pub(crate) fn is_one(bytes: &[u8]) -> bool {
-    bytes.starts_with(MAGIC)
-}
 
 /// Reads a trace.
 ///

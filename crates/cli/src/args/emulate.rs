@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use bentpipe_scenario::Override;
 use clap::{ArgGroup, Args as ClapArgs};
 
-use super::queues::Queues;
-use super::run::Source;
+use super::net::Queues;
+use super::sim::Source;
 
 pub(super) const EMULATE_EXAMPLES: &str = "Examples:
   sudo bentpipe emulate geo --netns -- bash

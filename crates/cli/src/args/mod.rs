@@ -1,46 +1,31 @@
-//! The command line.
+//! The command line. Commands of a feature that is off are not there.
 
+#[cfg(all(feature = "net", feature = "sim"))]
 mod emulate;
-mod experiments;
+#[cfg(feature = "gateway")]
 mod gateway;
-mod orbit;
-mod place;
-mod queues;
-mod run;
-mod storm;
-mod trace;
-mod transfer;
+#[cfg(feature = "net")]
+pub(crate) mod net;
+#[cfg(feature = "sim")]
+pub(crate) mod sim;
+#[cfg(feature = "top")]
+mod top;
+#[cfg(all(feature = "gateway", feature = "sim", feature = "top"))]
 mod twin;
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
+#[cfg(all(feature = "net", feature = "sim"))]
 pub(crate) use emulate::Emulate;
-pub(crate) use experiments::{Compare, Reproduce};
-pub(crate) use gateway::{Gateway, Top};
-pub(crate) use orbit::{GroundPolicy, OnTheGround, Orbit};
-pub(crate) use place::Spot;
-pub(crate) use queues::Queues;
-pub(crate) use run::Run;
-pub(crate) use storm::{Storm, World};
-pub(crate) use trace::{
-    FarEnd, Measured, Trace, TraceCommand, TraceFromOrbit, TraceImport, TraceInfo, TraceRecord,
-    TraceRespond, TraceWay,
-};
-pub(crate) use transfer::{Identity, Keygen, PathArgs, Recv, Send, Transport};
+#[cfg(feature = "gateway")]
+pub(crate) use gateway::Gateway;
+#[cfg(feature = "top")]
+pub(crate) use top::Top;
+#[cfg(all(feature = "gateway", feature = "sim", feature = "top"))]
 pub(crate) use twin::{Twin, TwinHost, TwinRole};
-
-use emulate::EMULATE_EXAMPLES;
-use experiments::{COMPARE_EXAMPLES, REPRODUCE_EXAMPLES};
-use gateway::{GATEWAY_EXAMPLES, TOP_EXAMPLES};
-use orbit::ORBIT_EXAMPLES;
-use run::RUN_EXAMPLES;
-use storm::STORM_EXAMPLES;
-use trace::TRACE_EXAMPLES;
-use transfer::{KEYGEN_EXAMPLES, RECV_EXAMPLES, SEND_EXAMPLES};
-use twin::TWIN_EXAMPLES;
 
 /// Transport for satellite links: simulator, emulator, file transfer, gateway.
 #[derive(Debug, Parser)]
@@ -65,60 +50,32 @@ const EXAMPLES: &str = "Examples:
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Reproduce experiments of a paper and judge its claims
-    #[command(after_help = REPRODUCE_EXAMPLES)]
-    Reproduce(Reproduce),
-    /// Rank protocols and controllers on one scenario
-    #[command(after_help = COMPARE_EXAMPLES)]
-    Compare(Compare),
-    /// Run one scenario once
-    #[command(after_help = RUN_EXAMPLES)]
-    Run(Run),
-    /// Test gateways and file transfer under random faults
-    #[command(after_help = STORM_EXAMPLES)]
-    Storm(Storm),
-    /// Compare a scenario with gateways in the simulator and with real programs
-    #[command(after_help = TWIN_EXAMPLES)]
-    Twin(Twin),
-    /// Be a host of a twin
-    #[command(hide = true)]
-    TwinHost(TwinHost),
+    #[cfg(feature = "sim")]
+    #[command(flatten)]
+    Simulator(Box<sim::Simulator>),
     /// Emulate a satellite link between programs of this machine
-    #[command(after_help = EMULATE_EXAMPLES)]
+    #[cfg(all(feature = "net", feature = "sim"))]
+    #[command(after_help = emulate::EMULATE_EXAMPLES)]
     Emulate(Emulate),
-    /// Compute delay, route and handovers between two places over satellites
-    #[command(after_help = ORBIT_EXAMPLES)]
-    Orbit(Orbit),
-    /// Show, import and compute traces of links
-    #[command(after_help = TRACE_EXAMPLES)]
-    Trace(Trace),
-    /// Generate this host's key pair
-    #[command(after_help = KEYGEN_EXAMPLES)]
-    Keygen(Keygen),
-    /// Receive files from peers
-    #[command(after_help = RECV_EXAMPLES)]
-    Recv(Recv),
-    /// Send files and directories to a peer
-    #[command(after_help = SEND_EXAMPLES)]
-    Send(Send),
+    #[cfg(feature = "net")]
+    #[command(flatten)]
+    Files(net::Files),
     /// Carry TCP connections to another gateway over a satellite link
-    #[command(after_help = GATEWAY_EXAMPLES)]
+    #[cfg(feature = "gateway")]
+    #[command(after_help = gateway::GATEWAY_EXAMPLES)]
     Gateway(Gateway),
     /// Monitor the peers and flows of a gateway
-    #[command(after_help = TOP_EXAMPLES)]
+    #[cfg(feature = "top")]
+    #[command(after_help = top::TOP_EXAMPLES)]
     Top(Top),
-    /// List built-in scenarios, controllers, models
-    #[command(after_help = LIST_EXAMPLES)]
-    List {
-        /// What to list [default: everything]
-        what: Option<Listing>,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Print the JSON Schema of scenario files
-    #[command(after_help = SCHEMA_EXAMPLES)]
-    Schema,
+    /// Compare a scenario with gateways in the simulator and with real programs
+    #[cfg(all(feature = "gateway", feature = "sim", feature = "top"))]
+    #[command(after_help = twin::TWIN_EXAMPLES)]
+    Twin(Twin),
+    /// Be a host of a twin
+    #[cfg(all(feature = "gateway", feature = "sim", feature = "top"))]
+    #[command(hide = true)]
+    TwinHost(TwinHost),
     /// Write the manual pages
     #[command(after_help = MAN_EXAMPLES)]
     Man {
@@ -133,35 +90,6 @@ pub(crate) enum Command {
         shell: Shell,
     },
 }
-
-const LIST_EXAMPLES: &str = "Examples:
-  bentpipe list
-  bentpipe list experiments
-  bentpipe list links --json";
-
-/// What can be listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Listing {
-    /// Experiments that `reproduce` knows
-    Experiments,
-    /// Protocols that a flow can use
-    Protocols,
-    /// Congestion controllers and their parameters
-    Controllers,
-    /// Link models and their parameters
-    Links,
-    /// Scenarios that come with the program
-    Scenarios,
-    /// Constellations that are known by name
-    Constellations,
-    /// What `compare` can put into a flow
-    Variants,
-}
-
-const SCHEMA_EXAMPLES: &str = "Example:
-  bentpipe schema > scenario.schema.json
-
-Editors with a TOML language server check and complete scenario files with it.";
 
 const MAN_EXAMPLES: &str = "Example:
   bentpipe man /usr/local/share/man/man1";

@@ -3,14 +3,11 @@
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
-use std::time::Duration;
 
 use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
 
 /// Lines that wait for their reader.
 const WAITING: usize = 10_000;
-/// Time for the reader of a last line.
-const UNREAD: Duration = Duration::from_secs(5);
 
 /// Standard output and standard error. What waits is written when it is dropped, if anybody reads it.
 #[derive(Debug)]
@@ -43,22 +40,6 @@ impl Lines {
     /// A line on standard error that is no complaint.
     pub(crate) fn remark(&self, line: impl Display) {
         let _ = self.errors.clone().write_all(format!("{line}\n").as_bytes());
-    }
-
-    /// A last line on standard output. Whoever does not read it holds nothing up either, but is told of.
-    ///
-    /// # Errors
-    /// When it cannot be written, or nobody takes it.
-    pub(crate) async fn conclude(line: String) -> io::Result<()> {
-        let write = tokio::task::spawn_blocking(move || {
-            let mut out = io::stdout();
-            writeln!(out, "{line}")?;
-            out.flush()
-        });
-        match tokio::time::timeout(UNREAD, write).await {
-            Ok(written) => written.map_err(io::Error::other)?,
-            Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads it")),
-        }
     }
 
     /// Where a log goes that stops nothing.

@@ -1,18 +1,9 @@
 //! How results look: tables, summaries, plots.
 
-pub(crate) mod antimeridian;
-pub(crate) mod bars;
-pub(crate) mod czml;
-pub(crate) mod ends;
-pub(crate) mod file;
-pub(crate) mod geojson;
+pub(crate) mod complaint;
+#[cfg(any(feature = "net", feature = "top"))]
 pub(crate) mod harmless;
-pub(crate) mod limits;
+#[cfg(feature = "net")]
 pub(crate) mod lines;
-pub(crate) mod map;
-pub(crate) mod names;
-pub(crate) mod plot;
-pub(crate) mod progress;
-pub(crate) mod ranking;
-pub(crate) mod summary;
-pub(crate) mod table;
+#[cfg(feature = "sim")]
+pub(crate) mod sim;

@@ -1,10 +1,11 @@
 //! `bentpipe emulate`: the simulator's links between real programs.
 
-pub(super) mod counters;
+mod counters;
 mod enclosed;
 mod links;
 mod out;
-pub(super) mod signals;
+mod queues;
+mod signals;
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,8 +13,7 @@ use std::net::SocketAddr;
 use bentpipe_emulator::{Bridge, Device, Relay};
 
 use crate::args::Emulate;
-use crate::commands::changed;
-use crate::commands::mqueue;
+use crate::commands::sim::changed;
 use crate::failure::Failure;
 use counters::Live;
 pub(super) use links::Links;
@@ -39,7 +39,7 @@ pub(crate) fn emulate(args: &Emulate) -> Result<(), Failure> {
     } else if let Some((clients, server)) = &args.tun {
         bridge(args, &links, clients, server)
     } else if let Some(node) = args.queues.node {
-        mqueue::route(node, args, links.path(), &links.names())
+        queues::route(node, args, links.path(), &links.names())
     } else {
         enclosed::run(args, &links)
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::commands::runtime;
+use crate::commands::runtime::runtime;
 use crate::failure::Failure;
 
 /// Notes Ctrl-C and requests to end, as long as it lives.

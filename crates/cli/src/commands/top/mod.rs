@@ -1,15 +1,14 @@
 //! `bentpipe top`: the peers and flows of a gateway as they are now.
 
-mod fetch;
+pub(in crate::commands) mod fetch;
 mod screen;
 mod tables;
 
 use std::io::{IsTerminal as _, Write};
 
-pub(in crate::commands) use self::fetch::status as status_of;
 use self::tables::Tables;
 use crate::args::Top;
-use crate::commands::runtime;
+use crate::commands::runtime::runtime;
 use crate::failure::Failure;
 
 /// Prints one table, or shows what happens until the user has seen enough.

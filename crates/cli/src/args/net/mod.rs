@@ -1,0 +1,25 @@
+//! The commands that move files, and what they share with others.
+
+mod queues;
+mod transfer;
+
+use clap::Subcommand;
+
+pub(crate) use queues::Queues;
+pub(crate) use transfer::{Identity, Keygen, PathArgs, Recv, Send, Transport};
+
+use transfer::{KEYGEN_EXAMPLES, RECV_EXAMPLES, SEND_EXAMPLES};
+
+/// Files between hosts.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Files {
+    /// Generate this host's key pair
+    #[command(after_help = KEYGEN_EXAMPLES)]
+    Keygen(Keygen),
+    /// Receive files from peers
+    #[command(after_help = RECV_EXAMPLES)]
+    Recv(Recv),
+    /// Send files and directories to a peer
+    #[command(after_help = SEND_EXAMPLES)]
+    Send(Send),
+}

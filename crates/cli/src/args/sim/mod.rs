@@ -1,0 +1,68 @@
+//! The commands of the simulator.
+
+mod experiments;
+mod list;
+mod orbit;
+mod place;
+#[cfg(feature = "net")]
+mod record;
+mod run;
+mod storm;
+mod trace;
+
+use clap::Subcommand;
+
+pub(crate) use experiments::{Compare, Reproduce};
+pub(crate) use list::{List, Listing};
+pub(crate) use orbit::{GroundPolicy, OnTheGround, Orbit};
+pub(crate) use place::Spot;
+#[cfg(feature = "net")]
+pub(crate) use record::{FarEnd, TraceRecord, TraceRespond};
+pub(crate) use run::Run;
+#[cfg(feature = "net")]
+pub(crate) use run::Source;
+pub(crate) use storm::{Storm, World};
+#[cfg(feature = "net")]
+pub(crate) use trace::TraceWay;
+pub(crate) use trace::{Measured, Trace, TraceCommand, TraceFromOrbit, TraceImport, TraceInfo};
+
+use experiments::{COMPARE_EXAMPLES, REPRODUCE_EXAMPLES};
+use list::LIST_EXAMPLES;
+use orbit::ORBIT_EXAMPLES;
+use run::RUN_EXAMPLES;
+use storm::STORM_EXAMPLES;
+use trace::TRACE_EXAMPLES;
+
+/// What needs no network and no other host.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Simulator {
+    /// Reproduce experiments of a paper and judge its claims
+    #[command(after_help = REPRODUCE_EXAMPLES)]
+    Reproduce(Reproduce),
+    /// Rank protocols and controllers on one scenario
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(Compare),
+    /// Run one scenario once
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Run),
+    /// Test gateways and file transfer under random faults
+    #[command(after_help = STORM_EXAMPLES)]
+    Storm(Storm),
+    /// Compute delay, route and handovers between two places over satellites
+    #[command(after_help = ORBIT_EXAMPLES)]
+    Orbit(Orbit),
+    /// Show, import and compute traces of links
+    #[command(after_help = TRACE_EXAMPLES)]
+    Trace(Trace),
+    /// List built-in scenarios, controllers, models
+    #[command(after_help = LIST_EXAMPLES)]
+    List(List),
+    /// Print the JSON Schema of scenario files
+    #[command(after_help = SCHEMA_EXAMPLES)]
+    Schema,
+}
+
+const SCHEMA_EXAMPLES: &str = "Example:
+  bentpipe schema > scenario.schema.json
+
+Editors with a TOML language server check and complete scenario files with it.";

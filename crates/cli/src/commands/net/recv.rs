@@ -1,0 +1,254 @@
+//! `bentpipe recv`: files from peers.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use bentpipe_association::endpoint::Streams;
+use bentpipe_association::host::Connection;
+use bentpipe_association::{PublicKey, Tuning};
+use bentpipe_net::transfer::{Inbox, receive};
+use bentpipe_transfer::{Progress, Rules};
+use bentpipe_units::ByteCount;
+use indicatif::DecimalBytes;
+use tokio::time::Instant;
+
+use crate::args::net::{Recv, Transport};
+use crate::commands::log;
+use crate::commands::net::{identity, mqueue, sctp};
+use crate::commands::runtime::runtime;
+use crate::failure::Failure;
+use crate::output::harmless::harmless;
+use crate::output::lines::Lines;
+
+/// Where it listens if nothing is said.
+const DEFAULT_ADDRESS: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 25300);
+
+/// Time for a sender that has sent everything to take its leave.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Transfers of one peer at the same time. One that hangs keeps its place, and nobody else's.
+const MOST_TRANSFERS: usize = 16;
+/// What the connections of one peer may hold together, and how many share it.
+const MEMORY: (ByteCount, usize) = (ByteCount::new(64_000_000), 16);
+
+/// Receives files until it is stopped, or once.
+pub(crate) fn recv(args: &Recv) -> Result<(), Failure> {
+    let lines = Arc::new(Lines::new());
+    log::start(lines.log(), "warn", false);
+    if !args.dir.is_dir() {
+        return Err(Failure::Input(format!("--dir {}: not a directory", args.dir.display())));
+    }
+    if let Some(node) = args.queues.node {
+        return mqueue::recv(node, args, &lines);
+    }
+    if args.transport == Transport::Sctp {
+        return sctp::recv(args, &lines);
+    }
+    let listen = match args.listen[..] {
+        [] => DEFAULT_ADDRESS,
+        [one] => one,
+        _ => {
+            let problem = "--listen: XSTP listens at one address; only SCTP uses several";
+            return Err(Failure::Input(problem.to_owned()));
+        }
+    };
+    let mut peers = args.peer.clone();
+    if let Some(path) = &args.peers {
+        peers.extend(read_peers(path)?);
+    }
+    if peers.is_empty() {
+        let problem = "name the peers that may send with --peer KEY or --peers FILE";
+        return Err(Failure::Input(problem.to_owned()));
+    }
+    runtime()?.block_on(async {
+        let host = identity::host(&args.identity, listen)?;
+        host.limit_memory(MEMORY.0, MEMORY.1);
+        peers.into_iter().for_each(|peer| host.allow(peer));
+        let config = Tuning::default().config();
+        host.listen(config.map_err(|error| Failure::System(error.to_string()))?);
+        lines.say(format_args!("listening on {} as {}", host.local_addr(), host.public_key()));
+        let accept = async || {
+            let connection = host.accept().await;
+            let peer = connection.peer().to_string();
+            Arrival { sender: Some(peer.clone()), peer, connection }
+        };
+        tokio::select! {
+            served = serve_all(args, &lines, accept) => served,
+            () = host.failed() => Err(super::ended()),
+        }
+    })
+}
+
+/// A connection that a peer opened.
+pub(super) struct Arrival<S: Streams> {
+    /// How the peer is called.
+    pub(super) peer: String,
+    /// What proves that it is this peer, if anything does.
+    pub(super) sender: Option<String>,
+    pub(super) connection: Connection<S>,
+}
+
+/// Receives on every connection that `accept` gives out.
+pub(super) async fn serve_all<S: Streams>(
+    args: &Recv,
+    lines: &Arc<Lines>,
+    mut accept: impl AsyncFnMut() -> Arrival<S>,
+) -> Result<(), Failure> {
+    let inbox = Inbox::new(&args.dir);
+    let places = Places::default();
+    loop {
+        let arrival = accept().await;
+        let (inbox, lines) = (inbox.clone(), lines.clone());
+        let rules = Rules { sender: arrival.sender.clone(), overwrite: args.overwrite };
+        if args.once {
+            return serve(arrival, inbox, rules, &lines).await;
+        }
+        let Some(place) = places.take(&arrival.peer) else {
+            let peer = &arrival.peer;
+            lines.complain(format_args!(
+                "{peer}: refused, it has {MOST_TRANSFERS} transfers under way"
+            ));
+            arrival.connection.abort();
+            continue;
+        };
+        tokio::spawn(async move {
+            let _place = place;
+            if let Err(Failure::Input(message) | Failure::System(message)) =
+                serve(arrival, inbox, rules, &lines).await
+            {
+                lines.complain(message);
+            }
+        });
+    }
+}
+
+/// How many transfers of each peer are under way.
+#[derive(Clone, Debug, Default)]
+struct Places(Arc<Mutex<BTreeMap<String, usize>>>);
+
+impl Places {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, usize>> {
+        self.0.lock().expect("nobody has panicked while he held it")
+    }
+
+    /// A place for one more, if the peer has not too many.
+    fn take(&self, peer: &str) -> Option<Place> {
+        let mut taken = self.lock();
+        let of_peer = taken.entry(peer.to_owned()).or_default();
+        *of_peer += 1;
+        if *of_peer > MOST_TRANSFERS {
+            *of_peer -= 1;
+            return None;
+        }
+        Some(Place { places: self.clone(), peer: peer.to_owned() })
+    }
+}
+
+/// A place of a transfer, until it is dropped.
+#[derive(Debug)]
+struct Place {
+    places: Places,
+    peer: String,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut taken = self.places.lock();
+        if let Some(of_peer) = taken.get_mut(&self.peer) {
+            *of_peer -= 1;
+            if *of_peer == 0 {
+                taken.remove(&self.peer);
+            }
+        }
+    }
+}
+
+/// Receives what one peer sends on one connection.
+async fn serve<S: Streams>(
+    arrival: Arrival<S>,
+    inbox: Inbox,
+    rules: Rules,
+    lines: &Lines,
+) -> Result<(), Failure> {
+    let Arrival { peer, connection, .. } = arrival;
+    // The file that is received, since when, and its size.
+    let under_way = Mutex::new(None);
+    let report = |progress| {
+        let mut under_way = under_way.lock().expect("nobody has panicked while he held it");
+        match progress {
+            Progress::Begins { size, .. } => *under_way = Some((Instant::now(), size)),
+            Progress::Done { name } => {
+                let name = harmless(&name);
+                let Some((began, size)) = under_way.take() else {
+                    lines.say(format_args!("{name}  symbolic link  from {peer}"));
+                    return;
+                };
+                let rate = size as f64 * 8e-6 / began.elapsed().as_secs_f64().max(1e-3);
+                let size = DecimalBytes(size);
+                lines.say(format_args!("{name}  {size}  {rate:.2} Mbit/s  from {peer}"));
+            }
+            Progress::Failed { name, reason } => {
+                under_way.take();
+                let (name, reason) = (harmless(&name), harmless(&reason));
+                lines.complain(format_args!("{name} from {peer}: {reason}"));
+            }
+            Progress::Skipped { name, reason } => {
+                let (name, reason) = (harmless(&name), harmless(&reason));
+                lines.complain(format_args!("{name} from {peer}: skipped: {reason}"));
+            }
+            Progress::Kept { .. } => *under_way = None,
+            Progress::At { .. } => {}
+        }
+    };
+    let got = receive(&connection, inbox, rules, report).await;
+    let got = got.map_err(|error| Failure::System(format!("transfer from {peer}: {error}")))?;
+    if got.kept > 0 {
+        let (kept, done) = (got.kept, got.done);
+        lines.say(format_args!("{kept} of {done} entries from {peer} were there already"));
+    }
+    // Everything is here; how the sender takes its leave changes nothing.
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.finish()).await;
+    if got.failed > 0 {
+        return Err(Failure::System(format!("{} of the files from {peer} failed", got.failed)));
+    }
+    Ok(())
+}
+
+/// The keys in a file.
+fn read_peers(path: &Path) -> Result<Vec<PublicKey>, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::Input(format!("--peers {}: {error}", path.display())))?;
+    let mut peers = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let peer = line.parse().map_err(|error| {
+            let line = number + 1;
+            Failure::Input(format!("{}: line {line}: {error}", path.display()))
+        })?;
+        peers.push(peer);
+    }
+    Ok(peers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_many_transfers_under_way_gets_no_more_and_others_do() {
+        let places = Places::default();
+        let mut held: Vec<_> = (0..MOST_TRANSFERS).filter_map(|_| places.take("a")).collect();
+        assert_eq!(held.len(), MOST_TRANSFERS);
+        assert!(places.take("a").is_none() && places.take("b").is_some());
+        held.pop();
+        assert!(places.take("a").is_some());
+        held.clear();
+        assert!(places.lock().is_empty());
+    }
+}

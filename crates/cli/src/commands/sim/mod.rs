@@ -1,0 +1,57 @@
+//! The commands of the simulator.
+
+mod compare;
+mod ground;
+mod list;
+mod orbit;
+mod reproduce;
+mod run;
+mod storm;
+mod trace;
+
+use bentpipe_scenario::{Override, Scenario, ScenarioError};
+
+use crate::args::sim::Simulator;
+use crate::commands::print_json;
+use crate::failure::Failure;
+
+/// Does what was asked.
+pub(crate) fn execute(command: Simulator) -> Result<(), Failure> {
+    match command {
+        Simulator::Reproduce(args) => reproduce::reproduce(&args),
+        Simulator::Compare(args) => compare::compare(&args),
+        Simulator::Run(args) => run::run(&args),
+        Simulator::Storm(args) => storm::storm(&args),
+        Simulator::Orbit(args) => orbit::orbit(&args),
+        Simulator::Trace(args) => trace::trace(&args),
+        Simulator::List(args) => list::list(&args),
+        Simulator::Schema => print_json(&bentpipe_scenario::schema()),
+    }
+}
+
+/// Changes values of a scenario, and says so where its keys have another name now.
+pub(super) fn changed(
+    scenario: &Scenario,
+    overrides: &[Override],
+) -> Result<Scenario, ScenarioError> {
+    for warning in scenario.warnings() {
+        anstream::eprintln!("bentpipe: warning: {warning}");
+    }
+    scenario.with(overrides)
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+/// The library that reads Parquet panics on some damaged files, which is an error like others and said as one.
+pub(super) fn hush_damaged_files() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().name() != Some(bentpipe_trace::parquet::THREAD) {
+            tell(panic);
+        }
+    }));
+}

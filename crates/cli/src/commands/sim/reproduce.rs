@@ -1,0 +1,85 @@
+//! `bentpipe reproduce`: a paper's experiments, run again and judged.
+
+use std::io::Write;
+use std::path::Path;
+
+use bentpipe_experiments::experiment::{SweepOptions, find, metric, run_all};
+use bentpipe_record::{Experiments, Figure};
+
+use crate::args::sim::Reproduce;
+use crate::commands::{print_json, to_json};
+use crate::failure::Failure;
+use crate::output::sim::{map, plot, progress::Bar, table};
+
+/// Runs experiments, prints them and writes their files.
+pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Failure> {
+    let experiments = find(&args.ids)?;
+    let options = SweepOptions { reps: args.reps, jobs: args.jobs.map(usize::from) };
+    // Before the work, not after it.
+    if let Some(dir) = &args.out {
+        std::fs::create_dir_all(dir).map_err(|error| Failure::writing(dir, error))?;
+    }
+    let bar = Bar::new();
+    let result = run_all(&experiments, options, &bar)?;
+    bar.finish();
+    if let Some(dir) = &args.out {
+        for figure in &result.experiments {
+            write_files(dir, figure)?;
+        }
+        for experiment in &experiments {
+            if let Some((figure, network)) = experiment.map()? {
+                let path = dir.join(format!("{}.svg", file_stem(&experiment.id, figure)));
+                map::write_network(&path, network).map_err(|e| Failure::writing(&path, e))?;
+            }
+        }
+    }
+    if args.json {
+        return print_json(&result);
+    }
+    print(&result, args.out.as_deref())
+}
+
+fn print(result: &Experiments, out: Option<&Path>) -> Result<(), Failure> {
+    let mut stdout = anstream::stdout().lock();
+    for figure in &result.experiments {
+        table::print(figure, &mut stdout)?;
+    }
+    let claims = || {
+        let all = result.experiments.iter().flat_map(|figure| &figure.claims);
+        all.filter(|claim| !claim.informative)
+    };
+    let holding = claims().filter(|claim| claim.holds).count();
+    writeln!(stdout, "{holding} of {} claims hold", claims().count())?;
+    if let Some(dir) = out {
+        writeln!(stdout, "CSV, JSON and SVG of each figure are in {}", dir.display())?;
+    }
+    Ok(())
+}
+
+/// A name that is a file name everywhere.
+fn file_stem(id: &str, figure: &str) -> String {
+    let name =
+        if figure.starts_with(id) { figure.to_owned() } else { format!("{id} fig {figure}") };
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    name.chars().map(plain).collect::<String>().replace("--", "-")
+}
+
+fn write_files(dir: &Path, figure: &Figure) -> Result<(), Failure> {
+    let stem = file_stem(&figure.id, &figure.figure);
+    let path = dir.join(format!("{stem}.csv"));
+    write_csv(&path, figure).map_err(|error| Failure::writing(&path, error))?;
+    let path = dir.join(format!("{stem}.json"));
+    std::fs::write(&path, to_json(figure)? + "\n").map_err(|e| Failure::writing(&path, e))?;
+    let path = dir.join(format!("{stem}.svg"));
+    let label = metric(&figure.metric).map_or("", |metric| metric.label);
+    plot::write_svg(&path, figure, label).map_err(|error| Failure::writing(&path, error))
+}
+
+fn write_csv(path: &Path, figure: &Figure) -> Result<(), csv::Error> {
+    let mut writer = csv::Writer::from_path(path)?;
+    for point in &figure.points {
+        writer.serialize(point)?;
+    }
+    writer.flush()?;
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! `bentpipe run`: one scenario, once.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use bentpipe_record::Sample;
+use bentpipe_scenario::did_you_mean;
+use bentpipe_sim::{Capture, Observer, PacketSeen, RunSpec};
+use bentpipe_units::{Instant, Span};
+
+use crate::args::sim::Run;
+use crate::commands::print_json;
+use crate::commands::sim::changed;
+use crate::failure::Failure;
+use crate::output::sim::limits::{self, Seen};
+use crate::output::sim::{file, summary};
+
+/// Time between samples when the scenario does not say.
+const SAMPLE_EVERY: Span = Span::from_millis(100);
+
+/// Runs a scenario and prints what became of it.
+pub(crate) fn run(args: &Run) -> Result<(), Failure> {
+    let scenario = changed(&args.source.open()?, &args.overrides)?;
+    let spec = scenario.run_spec(args.seed, args.wire)?;
+    let every = scenario.file().sample_every.map_or(SAMPLE_EVERY, |every| every.0);
+    let mut files = Files::create(args, &spec, every, &scenario.reads())?;
+    let summary = bentpipe_sim::run(&spec, &mut files)
+        .map_err(|error| Failure::Input(format!("{}: {error}", scenario.source())))?;
+    let seen = std::mem::take(&mut files.seen);
+    let written = files.finish()?;
+    if args.json {
+        return print_json(&summary);
+    }
+    summary::print(&summary, &limits::lines(&spec, &seen), &mut std::io::stdout().lock())?;
+    for path in written {
+        writeln!(std::io::stdout(), "wrote {}", path.display())?;
+    }
+    Ok(())
+}
+
+/// Samples and packets on their way into files.
+struct Files {
+    every: Span,
+    flows: Vec<String>,
+    seen: Vec<Seen>,
+    samples: Option<(PathBuf, csv::Writer<File>)>,
+    samples_failed: Option<String>,
+    capture: Option<(PathBuf, Capture<BufWriter<File>>)>,
+}
+
+impl Files {
+    fn create(args: &Run, spec: &RunSpec, every: Span, named: &[PathBuf]) -> Result<Self, Failure> {
+        let directions = spec.directions();
+        // The capture is checked first: a link that does not exist must leave no file behind.
+        if let Some(unknown) =
+            args.pcap_link.iter().find(|name| !directions.iter().any(|[link, ..]| link == name))
+        {
+            let hint = did_you_mean(unknown, directions.iter().map(|[link, ..]| *link));
+            return Err(Failure::Input(format!("--pcap-link: there is no link `{unknown}`{hint}")));
+        }
+        let named = named.iter().map(PathBuf::as_path);
+        let read: Vec<&Path> = args.source.files().chain(named).collect();
+        let mut samples = None;
+        if let Some(path) = &args.samples {
+            let mut writer = csv::Writer::from_writer(file::create(path, read.iter().copied())?);
+            writer.write_record(Sample::COLUMNS).map_err(|e| Failure::writing(path, e))?;
+            samples = Some((path.clone(), writer));
+        }
+        let mut capture = None;
+        if let Some(path) = &args.pcap {
+            let used = read.iter().copied().chain(args.samples.as_deref());
+            let out = BufWriter::new(file::create(path, used)?);
+            let writer = Capture::new(out, spec, &args.pcap_link)
+                .map_err(|error| Failure::writing(path, error))?;
+            capture = Some((path.clone(), writer));
+        }
+        let flows: Vec<String> = spec.flows.iter().map(|flow| flow.name.clone()).collect();
+        let seen = vec![Seen::default(); flows.len()];
+        Ok(Self { every, flows, seen, samples, samples_failed: None, capture })
+    }
+
+    /// Flushes the files and names them.
+    fn finish(self) -> Result<Vec<PathBuf>, Failure> {
+        let mut written = Vec::new();
+        if let Some((path, mut writer)) = self.samples {
+            if let Some(error) = self.samples_failed {
+                return Err(Failure::writing(&path, error));
+            }
+            writer.flush().map_err(|error| Failure::writing(&path, error))?;
+            written.push(path);
+        }
+        if let Some((path, capture)) = self.capture {
+            let mut out = capture.finish().map_err(|error| Failure::writing(&path, error))?;
+            out.flush().map_err(|error| Failure::writing(&path, error))?;
+            written.push(path);
+        }
+        Ok(written)
+    }
+}
+
+impl Observer for Files {
+    fn sample_every(&self) -> Option<Span> {
+        Some(self.every)
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        self.seen[sample.flow].take(sample);
+        let Some((_, writer)) = &mut self.samples else { return };
+        if let Err(error) = writer.write_record(sample.fields(&self.flows[sample.flow])) {
+            self.samples_failed.get_or_insert(error.to_string());
+        }
+    }
+
+    fn wants_packets(&self) -> bool {
+        self.capture.is_some()
+    }
+
+    fn packet(&mut self, at: Instant, channel: usize, packet: &PacketSeen<'_>) {
+        if let Some((_, capture)) = &mut self.capture {
+            capture.packet(at, channel, packet);
+        }
+    }
+}
