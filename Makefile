@@ -7,13 +7,12 @@ DIST = target/dist/bentpipe
 
 .PHONY: deny dist demo test storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint docs fmt setup programs clean
 
-# The main job: XSTP with and without probing over a LEO path, tables on the terminal, plots in out/demo. Only what it needs is
-# built.
+# Four protocols over three links: a table on the terminal, figures on a page, opened where there is a display. Only what it
+# needs is built.
 demo:
 	$(CARGO) build --release --locked -p bentpipe-cli --no-default-features --features sim
-	target/release/bentpipe reproduce E1 E3 --out $(OUT)/demo
-	@echo
-	@echo "Plots: $(OUT)/demo/*.svg    All figures of the paper: target/release/bentpipe reproduce xstp --out $(OUT)/xstp"
+	@mkdir -p $(OUT)
+	target/release/bentpipe demo --out $(OUT)/demo.html
 
 dist:
 	$(CARGO) build --profile dist --locked -p bentpipe-cli

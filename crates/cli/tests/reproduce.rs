@@ -193,7 +193,7 @@ fn out_writes_a_table_a_document_and_a_picture_of_each_figure() {
         }
 
         let texts = texts(&out.join(format!("{stem}.svg")));
-        for legend in ["ON", "OFF", figure["x_label"].as_str().expect("a label")] {
+        for legend in ["on", "off", figure["x_label"].as_str().expect("a label")] {
             assert!(texts.iter().any(|text| text == legend), "{stem}: no {legend} in {texts:?}");
         }
     }

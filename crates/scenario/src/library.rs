@@ -14,6 +14,8 @@ static SCENARIOS: &[Entry] = entries![
     "vsat-asymmetric",
     "ka-rain",
     "leo-broadband",
+    "leo-handovers",
+    "starlink-trace",
     "gateway-geo",
     "gateway-leo",
     "sctp-two-paths",

@@ -1,5 +1,6 @@
 //! Which protocol on this link: one scenario, several variants of its flows, the same seeds.
 
+mod course;
 mod flows;
 mod measure;
 mod place;
@@ -12,6 +13,7 @@ use bentpipe_scenario::{Override, Scenario, ScenarioError};
 use bentpipe_sim::run;
 use rayon::prelude::*;
 
+pub use self::course::{Course, courses};
 pub(crate) use self::flows::changes;
 use self::flows::chosen;
 pub(crate) use self::measure::jain;

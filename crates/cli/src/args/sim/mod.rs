@@ -1,5 +1,6 @@
 //! The commands of the simulator.
 
+mod demo;
 mod experiments;
 mod list;
 mod orbit;
@@ -12,6 +13,7 @@ mod trace;
 
 use clap::Subcommand;
 
+pub(crate) use demo::Demo;
 pub(crate) use experiments::{Compare, Reproduce};
 pub(crate) use list::{List, Listing};
 pub(crate) use orbit::{GroundPolicy, OnTheGround, Orbit};
@@ -26,6 +28,7 @@ pub(crate) use storm::{Storm, World};
 pub(crate) use trace::TraceWay;
 pub(crate) use trace::{Measured, Trace, TraceCommand, TraceFromOrbit, TraceImport, TraceInfo};
 
+use demo::DEMO_EXAMPLES;
 use experiments::{COMPARE_EXAMPLES, REPRODUCE_EXAMPLES};
 use list::LIST_EXAMPLES;
 use orbit::ORBIT_EXAMPLES;
@@ -36,6 +39,9 @@ use trace::TRACE_EXAMPLES;
 /// What needs no network and no other host.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Simulator {
+    /// Show four protocols over three satellite links, in seconds
+    #[command(after_help = DEMO_EXAMPLES)]
+    Demo(Demo),
     /// Reproduce experiments of a paper and judge its claims
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(Reproduce),

@@ -1,6 +1,7 @@
 //! The commands of the simulator.
 
 mod compare;
+mod demo;
 mod ground;
 mod list;
 mod orbit;
@@ -18,6 +19,7 @@ use crate::failure::Failure;
 /// Does what was asked.
 pub(crate) fn execute(command: Simulator) -> Result<(), Failure> {
     match command {
+        Simulator::Demo(args) => demo::demo(&args),
         Simulator::Reproduce(args) => reproduce::reproduce(&args),
         Simulator::Compare(args) => compare::compare(&args),
         Simulator::Run(args) => run::run(&args),

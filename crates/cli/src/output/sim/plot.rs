@@ -11,11 +11,25 @@ const SIZE: (u32, u32) = (800, 500);
 const COLORS: [RGBColor; 4] =
     [RGBColor(213, 94, 0), RGBColor(0, 114, 178), RGBColor(0, 158, 115), RGBColor(204, 121, 167)];
 
-/// Draws a figure. `y_label` names the metric with its unit.
+/// Draws a figure into a file. `y_label` names the metric with its unit.
 pub(crate) fn write_svg(path: &Path, figure: &Figure, y_label: &str) -> Result<(), Box<dyn Error>> {
+    Ok(std::fs::write(path, svg(figure, y_label)?)?)
+}
+
+/// Draws a figure. `y_label` names the metric with its unit.
+pub(crate) fn svg(figure: &Figure, y_label: &str) -> Result<String, Box<dyn Error>> {
+    let mut text = String::new();
+    draw(figure, y_label, &SVGBackend::with_string(&mut text, SIZE).into_drawing_area())?;
+    Ok(text)
+}
+
+fn draw(
+    figure: &Figure,
+    y_label: &str,
+    root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
+) -> Result<(), Box<dyn Error>> {
     let points: Vec<&Point> =
         figure.points.iter().filter(|p| p.metric == figure.metric && p.mean.is_finite()).collect();
-    let root = SVGBackend::new(path, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
     let high = points.iter().map(|p| p.mean + p.ci95).fold(0.0, f64::max);
     let (left, right) = points
@@ -31,7 +45,7 @@ pub(crate) fn write_svg(path: &Path, figure: &Figure, y_label: &str) -> Result<(
     } else {
         figure.title.clone()
     };
-    let mut chart = ChartBuilder::on(&root)
+    let mut chart = ChartBuilder::on(root)
         .caption(title, ("sans-serif", 20))
         .margin(14)
         .x_label_area_size(44)
@@ -39,12 +53,13 @@ pub(crate) fn write_svg(path: &Path, figure: &Figure, y_label: &str) -> Result<(
         .build_cartesian_2d(left - margin..right + margin, 0.0..(high * 1.08).max(1e-9))?;
     chart
         .configure_mesh()
-        .light_line_style(RGBColor(240, 240, 240))
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(RGBColor(225, 225, 225))
         .x_desc(&figure.x_label)
         .y_desc(y_label)
         .axis_desc_style(("sans-serif", 15))
         .label_style(("sans-serif", 13))
-        .y_label_formatter(&|y| super::table::thousands(*y, if high >= 100.0 { 0 } else { 2 }))
+        .y_label_formatter(&|y| super::table::thousands(*y, digits(high)))
         .draw()?;
     let mut variants: Vec<&str> = Vec::new();
     for point in &points {
@@ -60,13 +75,13 @@ pub(crate) fn write_svg(path: &Path, figure: &Figure, y_label: &str) -> Result<(
                 line.iter().map(|p| (p.x, p.mean)),
                 color.stroke_width(2),
             ))?
-            .label(variant.to_uppercase())
+            .label(*variant)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 24, y)], color.stroke_width(2)));
         let bar = |p: &&&Point| {
             let (low, high) = ((p.mean - p.ci95).max(0.0), p.mean + p.ci95);
             ErrorBar::new_vertical(p.x, low, p.mean, high, color.filled(), 8)
         };
-        chart.draw_series(line.iter().map(bar))?;
+        chart.draw_series(line.iter().filter(|p| p.ci95 > 0.0).map(bar))?;
     }
     chart
         .configure_series_labels()
@@ -77,6 +92,15 @@ pub(crate) fn write_svg(path: &Path, figure: &Figure, y_label: &str) -> Result<(
         .draw()?;
     root.present()?;
     Ok(())
+}
+
+/// Digits behind the point where the largest value is this one.
+fn digits(high: f64) -> usize {
+    match high {
+        h if h >= 20.0 => 0,
+        h if h >= 2.0 => 1,
+        _ => 2,
+    }
 }
 
 /// The corner in which the legend hides the fewest points; the upper right one if others are no emptier.
