@@ -2,6 +2,7 @@
 
 mod demo;
 mod experiments;
+mod init;
 mod list;
 mod orbit;
 mod place;
@@ -15,6 +16,7 @@ use clap::Subcommand;
 
 pub(crate) use demo::Demo;
 pub(crate) use experiments::{Compare, Reproduce};
+pub(crate) use init::Init;
 pub(crate) use list::{List, Listing};
 pub(crate) use orbit::{GroundPolicy, OnTheGround, Orbit};
 pub(crate) use place::Spot;
@@ -30,6 +32,7 @@ pub(crate) use trace::{Measured, Trace, TraceCommand, TraceFromOrbit, TraceImpor
 
 use demo::DEMO_EXAMPLES;
 use experiments::{COMPARE_EXAMPLES, REPRODUCE_EXAMPLES};
+use init::INIT_EXAMPLES;
 use list::LIST_EXAMPLES;
 use orbit::ORBIT_EXAMPLES;
 use run::RUN_EXAMPLES;
@@ -42,6 +45,9 @@ pub(crate) enum Simulator {
     /// Show four protocols over three satellite links, in seconds
     #[command(after_help = DEMO_EXAMPLES)]
     Demo(Demo),
+    /// Write a scenario of a link of your own
+    #[command(after_help = INIT_EXAMPLES)]
+    Init(Init),
     /// Reproduce experiments of a paper and judge its claims
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(Reproduce),

@@ -3,6 +3,7 @@
 mod compare;
 mod demo;
 mod ground;
+mod init;
 mod list;
 mod orbit;
 mod reproduce;
@@ -20,6 +21,7 @@ use crate::failure::Failure;
 pub(crate) fn execute(command: Simulator) -> Result<(), Failure> {
     match command {
         Simulator::Demo(args) => demo::demo(&args),
+        Simulator::Init(args) => init::init(&args),
         Simulator::Reproduce(args) => reproduce::reproduce(&args),
         Simulator::Compare(args) => compare::compare(&args),
         Simulator::Run(args) => run::run(&args),
