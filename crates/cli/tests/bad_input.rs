@@ -242,7 +242,7 @@ fn a_file_that_is_not_there_is_named_with_the_nearest_built_in_scenario() {
         ("xstp/handof", "did you mean the built-in scenario `xstp/handoff`?"),
         ("handoff.toml", "did you mean the built-in scenario `handoff`?"),
         ("goe", "did you mean the built-in scenario `geo`?"),
-        ("nothing-like-it.toml", "built in are geo, "),
+        ("nothing-like-it.toml", "`bentpipe list scenarios`"),
     ] {
         let stderr = room.refused(&[wrong]);
         assert!(stderr.starts_with(&format!("bentpipe: {wrong}: ")), "{stderr}");

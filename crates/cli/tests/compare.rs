@@ -115,6 +115,21 @@ fn the_overhead_of_a_split_connection_is_that_of_the_leg_with_the_bit_errors() {
 }
 
 #[test]
+fn what_people_type_is_taken() {
+    let (_dir, path) = in_file(SCENARIO);
+    let sets = ["--set", "links.space.loss=1%", "--set", "links.space.rate=2 Mbps"];
+    let args = [&path, "--variants", "bbr, cubic", "--reps", "1", "--json"];
+    let found: Value = serde_json::from_str(&stdout(&[&args[..], &sets].concat())).expect("JSON");
+    let mut names: Vec<_> =
+        found["rows"].as_array().expect("rows").iter().map(|row| row["variant"].as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, [Some("tcp-bbr"), Some("tcp-cubic")]);
+    let percent = ["--set", "links.space.loss=101 %", "--variants", "bbr"];
+    let said = predicate::str::contains("`101 %` is not a share");
+    compare(&[&[path.as_str()], &percent[..]].concat()).assert().code(2).stderr(said);
+}
+
+#[test]
 fn one_flow_alone_has_no_fairness_and_the_others_stay_what_they_are() {
     let (_dir, path) = in_file(SCENARIO);
     let text = stdout(&[&path, "--variants", "tcp-sack", "--reps", "1", "--flow", "two"]);

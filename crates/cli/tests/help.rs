@@ -8,8 +8,16 @@ use assert_cmd::cargo::cargo_bin_cmd;
 use predicates::prelude::*;
 use serde_json::Value;
 
-const LISTINGS: [&str; 7] =
-    ["experiments", "protocols", "controllers", "links", "scenarios", "constellations", "variants"];
+const LISTINGS: [&str; 8] = [
+    "experiments",
+    "protocols",
+    "controllers",
+    "links",
+    "scenarios",
+    "constellations",
+    "places",
+    "variants",
+];
 
 fn bentpipe(args: &[&str]) -> Command {
     let mut command = cargo_bin_cmd!("bentpipe");
@@ -136,7 +144,8 @@ fn each_listing_names_the_same_things_as_text_and_as_json() {
             let (name, summary) = (&entry["name"], &entry["summary"]);
             let name = name.as_str().expect("a name");
             assert!(summary.as_str().is_some_and(|s| !s.is_empty()), "{what}: {name}");
-            let line = text.lines().find(|line| line.split_whitespace().next() == Some(name));
+            let begins = format!("{name} ");
+            let line = text.lines().find(|line| line.trim_start().starts_with(&begins));
             let line = line.unwrap_or_else(|| panic!("{name} is not in\n{text}"));
             assert!(all.contains(line), "`{line}` is not in\n{all}");
             for parameter in entry["parameters"].as_array().expect("a list") {

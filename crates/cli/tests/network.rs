@@ -191,7 +191,7 @@ fn wrong_options_say_what_would_be_right() {
     for (options, hint) in [
         (&["--rate", "10 MBps"][..], "Mbit/s"),
         (&["--probing", "maybe"], "`on` or `off`"),
-        (&["--controller", "rneo"], "no controller `rneo`"),
+        (&["--controller", "rneo"], "'reno'"),
     ] {
         let output = hosts.send(address, &path, options).output().expect("it runs");
         assert_eq!(output.status.code(), Some(2), "{options:?}");

@@ -179,8 +179,7 @@ fn not_found(name: &str, error: &std::io::Error) -> ScenarioError {
     let message = match hint {
         Some(right) => format!("{error}; did you mean the built-in scenario `{right}`?"),
         None => {
-            let names: Vec<&str> = library::scenarios().map(|(name, _)| name).collect();
-            format!("{error}; built in are {}", names.join(", "))
+            format!("{error}; `bentpipe list scenarios` names those that come with the program")
         }
     };
     ScenarioError { source: name.to_owned(), line: None, key: None, message }

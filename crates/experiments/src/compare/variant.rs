@@ -4,7 +4,7 @@
 use std::str::FromStr;
 
 use bentpipe_cc::rows;
-use bentpipe_scenario::{Override, nearest};
+use bentpipe_scenario::{Override, did_you_mean, nearest};
 use bentpipe_sim::{Protocol, RunSpec};
 
 use super::place::{self, Place};
@@ -154,6 +154,8 @@ impl FromStr for Variant {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
+        let full = in_full(name.trim());
+        let name = full.as_str();
         let (ends, addition) = match name.split_once('+') {
             Some((ends, addition)) => (ends, Some(addition)),
             None => (name, None),
@@ -166,7 +168,8 @@ impl FromStr for Variant {
             Some("gateways-rate") => Some(Addition::Gateways { know_rate: true }),
             Some(other) => {
                 return Err(format!(
-                    "there is no addition `+{other}`: there are `+snoop`, `+split`, `+gateways`, `+gateways-rate`"
+                    "there is no addition `+{other}`: there are `+snoop`, `+split`, `+gateways`, `+gateways-rate`{}",
+                    did_you_mean(other, ["snoop", "split", "gateways", "gateways-rate"])
                 ));
             }
         };
@@ -186,10 +189,19 @@ impl FromStr for Variant {
     }
 }
 
+/// The name of a variant that may have been called without its `tcp-`, such as `bbr`.
+fn in_full(name: &str) -> String {
+    let of_tcp = format!("tcp-{name}");
+    let is_one = |name: &str| parse(name.split('+').next().unwrap_or(name)).is_some();
+    if !is_one(name) && is_one(&of_tcp) { of_tcp } else { name.to_owned() }
+}
+
 fn unknown(name: &str, ends: &str) -> String {
     let known = named();
     let names = known.iter().map(|variant| variant.name.as_str());
     let names = names.filter(|name| !name.contains(char::is_uppercase));
+    // Also without its `tcp-`.
+    let names = names.flat_map(|name| [Some(name), name.strip_prefix("tcp-")]).flatten();
     match nearest(ends, names) {
         Some(right) => format!("there is no variant `{name}`; did you mean `{right}`?"),
         None => format!("there is no variant `{name}`; `bentpipe list variants` names them"),
@@ -415,6 +427,20 @@ mod tests {
     }
 
     #[test]
+    fn tcp_and_spaces_go_without_saying() {
+        for (name, full) in [
+            ("bbr", "tcp-bbr"),
+            (" cubic", "tcp-cubic"),
+            ("sack-cubic", "tcp-sack-cubic"),
+            ("hybla+split", "tcp-hybla+split"),
+            ("xstp", "xstp"),
+            ("sctp ", "sctp"),
+        ] {
+            assert_eq!(name.parse::<Variant>().expect(name).name, full);
+        }
+    }
+
+    #[test]
     fn every_name_that_is_listed_is_one() {
         let names = named().into_iter().map(|variant| variant.name);
         for name in names.filter(|name| !name.contains(char::is_uppercase)) {
@@ -427,6 +453,7 @@ mod tests {
     fn a_name_that_is_none_is_answered_with_the_nearest() {
         for (wrong, said) in [
             ("tcp-cubik", "`tcp-cubic`"),
+            ("cubik", "`cubic`"),
             ("xstp-probin", "`xstp-probing`"),
             ("qqqqqqqqqqqqqqqqqqqqqq", "bentpipe list variants"),
             ("tcp-cubic+snup", "`+snoop`"),

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use bentpipe_link::QueueLimit;
 use bentpipe_units::{
-    BitRate, ByteCount, Decibels, Degrees, Gigahertz, Km, Percent, RainRate, Span, Speed,
+    BitRate, ByteCount, Decibels, Degrees, Gigahertz, Km, Percent, RainRate, Share, Span, Speed,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
@@ -158,7 +158,7 @@ impl<'de> Deserialize<'de> for Probability {
         impl Visitor<'_> for Number {
             type Value = Probability;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a probability between 0 and 1")
+                f.write_str("a probability between 0 and 1, or a percentage such as \"1 %\"")
             }
             fn visit_f64<E: Error>(self, value: f64) -> Result<Probability, E> {
                 if (0.0..=1.0).contains(&value) {
@@ -172,8 +172,11 @@ impl<'de> Deserialize<'de> for Probability {
             fn visit_u64<E: Error>(self, value: u64) -> Result<Probability, E> {
                 self.visit_f64(value as f64)
             }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Probability, E> {
+                text.parse().map(|share: Share| Probability(share.get())).map_err(E::custom)
+            }
         }
-        deserializer.deserialize_f64(Number)
+        deserializer.deserialize_any(Number)
     }
 }
 
@@ -183,6 +186,9 @@ impl JsonSchema for Probability {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "number", "minimum": 0, "maximum": 1})
+        json_schema!({"anyOf": [
+            {"type": "number", "minimum": 0, "maximum": 1},
+            {"type": "string", "pattern": r"^(100|\d{1,2}(\.\d+)?) ?%$"},
+        ]})
     }
 }

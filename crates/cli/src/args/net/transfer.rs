@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use bentpipe_association::{Fec, PublicKey, Security};
 use bentpipe_units::{BitRate, Span};
+use clap::builder::PossibleValuesParser;
 use clap::{Args as ClapArgs, ValueEnum};
 
 use super::queues::Queues;
@@ -68,7 +69,7 @@ pub(crate) struct PathArgs {
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<BitRate>,
     /// Congestion controller (see `bentpipe list controllers`)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = controllers(), hide_possible_values = true)]
     pub(crate) controller: Option<String>,
     /// Whether losses are probed for their cause, as XSTP does [default: off over UDP]
     #[arg(long, value_name = "on|off", value_parser = on_or_off)]
@@ -79,6 +80,11 @@ pub(crate) struct PathArgs {
     /// The name of `--idle-timeout` in the last release
     #[arg(long, value_name = "TIME", hide = true, conflicts_with = "idle_timeout")]
     pub(crate) patience: Option<Span>,
+}
+
+/// The names of controllers.
+fn controllers() -> PossibleValuesParser {
+    PossibleValuesParser::new(bentpipe_cc::rows().iter().map(|row| row.name))
 }
 
 fn on_or_off(text: &str) -> Result<bool, &'static str> {

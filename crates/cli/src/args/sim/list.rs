@@ -32,6 +32,8 @@ pub(crate) enum Listing {
     Scenarios,
     /// Constellations that are known by name
     Constellations,
+    /// Cities that stations can be in
+    Places,
     /// What `compare` can put into a flow
     Variants,
 }

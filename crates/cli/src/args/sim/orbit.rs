@@ -47,7 +47,7 @@ pub(crate) struct Orbit {
     #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
     pub(crate) gateway: Vec<Spot>,
     /// The time that is sampled
-    #[arg(long, value_name = "TIME", default_value = "1 d", value_parser = days)]
+    #[arg(long, value_name = "TIME", default_value = "1 d", value_parser = duration)]
     pub(crate) duration: Span,
     /// Time from one sample to the next
     #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = some_time)]
@@ -128,14 +128,29 @@ fn ground_stations(text: &str) -> Result<bool, String> {
 }
 
 pub(super) fn some_time(text: &str) -> Result<Span, String> {
-    match days(text)? {
-        Span::ZERO => Err("it must be more than 0 s".to_owned()),
-        span => Ok(span),
+    above_zero(days(text)?)
+}
+
+/// How long something takes that takes some time.
+#[cfg(feature = "net")]
+pub(super) fn some_duration(text: &str) -> Result<Span, String> {
+    above_zero(duration(text)?)
+}
+
+fn above_zero(span: Span) -> Result<Span, String> {
+    if span.is_zero() { Err("it must be more than 0 s".to_owned()) } else { Ok(span) }
+}
+
+/// How long something takes, which may be in days; a number alone is seconds.
+pub(super) fn duration(text: &str) -> Result<Span, String> {
+    match text.trim().parse::<u32>() {
+        Ok(seconds) => Ok(Span::from_secs(u64::from(seconds))),
+        Err(_) => days(text),
     }
 }
 
 /// A time, which may be in days.
-pub(super) fn days(text: &str) -> Result<Span, String> {
+fn days(text: &str) -> Result<Span, String> {
     const DAY: u64 = 86_400;
     let number = text.trim().strip_suffix('d').and_then(|days| days.trim_end().parse::<u32>().ok());
     match number {
@@ -158,4 +173,21 @@ impl From<GroundPolicy> for Policy {
 fn mask(text: &str) -> Result<Degrees, String> {
     let degrees = text.parse().ok().filter(|degrees| (0.0..90.0).contains(degrees));
     degrees.map(Degrees).ok_or_else(|| format!("`{text}` is not an elevation in 0..90 degrees"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_without_a_unit_is_seconds_and_other_times_need_one() {
+        for (text, seconds) in [("60", 60), ("60 s", 60), ("1 min", 60), ("2 d", 172_800)] {
+            assert_eq!(duration(text), Ok(Span::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "-1", "6 parsecs", "1.5"] {
+            let error = duration(text).expect_err(text);
+            assert!(error.contains("ns, us, ms, s, min, h"), "{error}");
+        }
+        assert!(some_time("20").is_err_and(|error| error.contains("250 ms")));
+    }
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use bentpipe_units::{BitRate, ByteCount, Span};
 use clap::Args as ClapArgs;
 
-use super::orbit::some_time;
+use super::orbit::{some_duration, some_time};
 use super::trace::TraceWay;
 
 /// `bentpipe trace record`.
@@ -17,7 +17,7 @@ pub(crate) struct TraceRecord {
     #[arg(value_name = "HOST[:PORT]")]
     pub(crate) to: FarEnd,
     /// How long it takes
-    #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = some_time)]
+    #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = some_duration)]
     pub(crate) duration: Span,
     /// Time from one probe to the next
     #[arg(long, value_name = "TIME", default_value = "20 ms", value_parser = some_time)]

@@ -7,7 +7,7 @@ use bentpipe_trace::import::{Source, Way};
 use bentpipe_units::Span;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
-use super::orbit::{Ends, OnTheGround, days, some_time};
+use super::orbit::{Ends, OnTheGround, duration, some_time};
 #[cfg(feature = "net")]
 use super::record::{TraceRecord, TraceRespond};
 
@@ -140,7 +140,7 @@ pub(crate) struct TraceFromOrbit {
     #[command(flatten)]
     pub(crate) ends: Ends,
     /// Its length
-    #[arg(long, value_name = "TIME", default_value = "10 min", value_parser = days)]
+    #[arg(long, value_name = "TIME", default_value = "10 min", value_parser = duration)]
     pub(crate) duration: Span,
     /// Time from one delay to the next
     #[arg(long, value_name = "TIME", default_value = "100 ms", value_parser = some_time)]

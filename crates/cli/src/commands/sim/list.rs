@@ -28,6 +28,7 @@ pub(crate) fn list(args: &List) -> Result<(), Failure> {
         Listing::Links,
         Listing::Scenarios,
         Listing::Constellations,
+        Listing::Places,
         Listing::Variants,
     ];
     let wanted = || all.iter().copied().filter(|listing| what.is_none_or(|what| what == *listing));
@@ -65,6 +66,7 @@ const fn title(listing: Listing) -> &'static str {
         Listing::Links => "links",
         Listing::Scenarios => "scenarios",
         Listing::Constellations => "constellations",
+        Listing::Places => "places",
         Listing::Variants => "variants",
     }
 }
@@ -142,6 +144,9 @@ fn entries(listing: Listing) -> Result<Vec<Named>, Failure> {
                 plain(known.name, format!("{} [{}]", known.summary, known.source))
             };
             bentpipe_orbit::KNOWN.iter().map(entry).collect()
+        }
+        Listing::Places => {
+            bentpipe_orbit::cities().map(|(name, place)| plain(name, place.to_string())).collect()
         }
         Listing::Variants => {
             let entry = |variant: compare::NamedVariant| plain(&variant.name, variant.summary);
