@@ -20,6 +20,9 @@ fn the_screen_has_80_columns_and_the_page_needs_nothing_else() {
     assert!(screen.contains(path), "{screen}");
     let lines = || screen.lines().filter(|line| !line.contains(path));
     assert!(lines().count() <= 24 && lines().all(|line| line.chars().count() <= 80), "{screen}");
+    for next in ["bentpipe compare geo", "bentpipe init", "bentpipe list scenarios"] {
+        assert!(screen.contains(next), "{next}");
+    }
     for protocol in PROTOCOLS {
         let mut rows = screen.lines().filter(|line| line.starts_with(protocol));
         assert!(rows.next().is_some_and(|row| row.matches('%').count() == LINKS.len()), "{screen}");

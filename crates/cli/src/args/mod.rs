@@ -56,10 +56,10 @@ pub(crate) enum Command {
     /// Emulate a satellite link between programs of this machine
     #[cfg(all(feature = "net", feature = "sim"))]
     #[command(after_help = emulate::EMULATE_EXAMPLES)]
-    Emulate(Emulate),
+    Emulate(Box<Emulate>),
     #[cfg(feature = "net")]
     #[command(flatten)]
-    Files(net::Files),
+    Files(Box<net::Files>),
     /// Carry TCP connections to another gateway over a satellite link
     #[cfg(feature = "gateway")]
     #[command(after_help = gateway::GATEWAY_EXAMPLES)]

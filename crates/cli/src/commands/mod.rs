@@ -36,7 +36,7 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
         #[cfg(all(feature = "net", feature = "sim"))]
         Command::Emulate(args) => emulate::emulate(&args),
         #[cfg(feature = "net")]
-        Command::Files(command) => net::execute(command),
+        Command::Files(command) => net::execute(*command),
         #[cfg(feature = "gateway")]
         Command::Gateway(args) => gateway::gateway(&args),
         #[cfg(feature = "top")]
@@ -56,15 +56,4 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
             Ok(std::io::stdout().write_all(&script)?)
         }
     }
-}
-
-/// Prints a document to the standard output.
-pub(crate) fn print_json(document: &impl serde::Serialize) -> Result<(), Failure> {
-    let text = to_json(document)?;
-    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
-}
-
-/// A document as text.
-pub(crate) fn to_json(document: &impl serde::Serialize) -> Result<String, Failure> {
-    serde_json::to_string_pretty(document).map_err(|error| Failure::System(error.to_string()))
 }

@@ -7,7 +7,7 @@ use bentpipe_net::qlp;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use crate::commands::print_json;
+use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
 
 /// What is printed at the end.

@@ -9,8 +9,8 @@ use bentpipe_record::{Comparison, ComparisonRow, Estimate};
 use bentpipe_scenario::Scenario;
 
 use crate::args::sim::Compare;
-use crate::commands::print_json;
 use crate::commands::sim::changed;
+use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
 use crate::output::sim::file::Reserved;
 use crate::output::sim::{bars, progress::Bar, ranking};

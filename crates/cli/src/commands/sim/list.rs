@@ -8,7 +8,7 @@ use bentpipe_scenario::{Scenario, library};
 use serde_json::{Value, json};
 
 use crate::args::sim::{List, Listing};
-use crate::commands::print_json;
+use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
 
 /// One thing that can be named: its name, what it is, and what can be set.

@@ -4,6 +4,7 @@ mod compare;
 mod demo;
 mod ground;
 mod init;
+pub(super) mod json;
 mod list;
 mod orbit;
 mod reproduce;
@@ -14,7 +15,7 @@ mod trace;
 use bentpipe_scenario::{Override, Scenario, ScenarioError};
 
 use crate::args::sim::Simulator;
-use crate::commands::print_json;
+use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
 
 /// Does what was asked.

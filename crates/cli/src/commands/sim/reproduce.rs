@@ -7,7 +7,7 @@ use bentpipe_experiments::experiment::{SweepOptions, find, metric, run_all};
 use bentpipe_record::{Experiments, Figure};
 
 use crate::args::sim::Reproduce;
-use crate::commands::{print_json, to_json};
+use crate::commands::sim::json::{print_json, to_json};
 use crate::failure::Failure;
 use crate::output::sim::{map, plot, progress::Bar, table};
 

@@ -10,8 +10,8 @@ use bentpipe_sim::{Capture, Observer, PacketSeen, RunSpec};
 use bentpipe_units::{Instant, Span};
 
 use crate::args::sim::Run;
-use crate::commands::print_json;
 use crate::commands::sim::changed;
+use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
 use crate::output::sim::limits::{self, Seen};
 use crate::output::sim::{file, summary};

@@ -9,7 +9,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde_json::{Value, json};
 
 use crate::args::sim::{Storm, World};
-use crate::commands::print_json;
+use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
 use crate::output::sim::progress::Bar;
 use crate::output::sim::table::thousands;

@@ -15,8 +15,8 @@ use bentpipe_units::Instant;
 use comfy_table::{CellAlignment, Table, presets};
 
 use crate::args::sim::{Measured, TraceCommand, TraceFromOrbit, TraceImport, TraceInfo};
-use crate::commands::print_json;
 use crate::commands::sim::ground::Ground;
+use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
 use crate::output::sim::file;
 

@@ -14,8 +14,8 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use crate::args::Twin;
-use crate::commands::print_json;
 use crate::commands::sim::changed;
+use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
 use crate::output::lines::Lines;
 

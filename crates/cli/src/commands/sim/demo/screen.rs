@@ -23,6 +23,7 @@ pub(super) fn print(links: &[Link], page: &Path, out: &mut impl Write) -> io::Re
     }
     writeln!(out, "\nFigures: {}\n", page.display())?;
     writeln!(out, "Next:  bentpipe compare geo        more protocols there, with intervals")?;
+    writeln!(out, "       bentpipe init my-link       a link of your own")?;
     writeln!(out, "       bentpipe list scenarios     what else there is")
 }
 

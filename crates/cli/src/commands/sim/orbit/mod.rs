@@ -15,7 +15,7 @@ use bentpipe_orbit::{Network, OrbitError, Report, Surveys};
 use bentpipe_units::Instant;
 
 use crate::args::sim::Orbit;
-use crate::commands::print_json;
+use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
 use crate::output::sim::czml::Window;
 use crate::output::sim::names::Names;
