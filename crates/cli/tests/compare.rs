@@ -57,11 +57,11 @@ fn in_file(text: &str) -> (tempfile::TempDir, String) {
 #[test]
 fn variants_are_ranked_by_goodput_with_intervals_fairness_and_delay() {
     let (dir, path) = in_file(SCENARIO);
-    let csv = dir.path().join("ranking.csv");
     let svg = dir.path().join("ranking.svg");
     let names = "tcp-tahoe,tcp-sack,sctp,xstp+split,tcp-newreno+snoop";
-    let files = ["--csv", csv.to_str().expect("a path"), "--svg", svg.to_str().expect("a path")];
-    let args = [&[&*path, "--variants", names, "--reps", "3", "--json"][..], &files].concat();
+    let files = ["--svg", svg.to_str().expect("a path")];
+    let args =
+        [&[&*path, "--variants", names, "--reps", "3", "--format", "json"][..], &files].concat();
     let document: Value = serde_json::from_str(&stdout(&args)).expect("JSON");
     assert_eq!(document["flows"], serde_json::json!(["one", "two"]));
     let rows = document["rows"].as_array().expect("rows");
@@ -78,7 +78,7 @@ fn variants_are_ranked_by_goodput_with_intervals_fairness_and_delay() {
         assert!(goodput(row) < 2e6 && goodput(row) <= goodput(&rows[place.saturating_sub(1)]));
     }
     assert_eq!(rows[0]["to_best"]["mean"], 0.0);
-    let table = fs::read_to_string(csv).expect("a table");
+    let table = stdout(&[&path, "--variants", names, "--reps", "3", "--format", "csv"]);
     assert_eq!(table.lines().count(), 6);
     assert!(table.starts_with("rank,variant,goodput_bps,goodput_bps_ci95,"));
     let picture = fs::read_to_string(svg).expect("a picture");
@@ -96,7 +96,7 @@ fn the_ranking_is_the_same_for_every_number_of_threads() {
     let args = [&*path, "--variants", "tcp-sack,xstp-probing", "--reps", "2"];
     let one = stdout(&[&args[..], &["--jobs", "1"]].concat());
     assert_eq!(one, stdout(&[&args[..], &["--jobs", "3"]].concat()));
-    assert!(one.contains("two, flow one, two") && one.contains("Jain's index"), "{one}");
+    assert!(one.contains("two, flow one, two") && one.contains("fairness"), "{one}");
 }
 
 #[test]
@@ -104,8 +104,17 @@ fn the_overhead_of_a_split_connection_is_that_of_the_leg_with_the_bit_errors() {
     // Copies of everything outstanding for each loss, and all losses behind the proxy.
     let (_dir, path) = in_file(SCENARIO);
     let names = "tcp-bulk-repeat,tcp-bulk-repeat+split";
-    let args =
-        [&path, "--variants", names, "--reps", "2", "--json", "--set", "links.space.ber=1e-5"];
+    let args = [
+        &path,
+        "--variants",
+        names,
+        "--reps",
+        "2",
+        "--format",
+        "json",
+        "--set",
+        "links.space.ber=1e-5",
+    ];
     let document: Value = serde_json::from_str(&stdout(&args)).expect("JSON");
     let rows = document["rows"].as_array().expect("rows");
     for row in rows {
@@ -118,7 +127,7 @@ fn the_overhead_of_a_split_connection_is_that_of_the_leg_with_the_bit_errors() {
 fn what_people_type_is_taken() {
     let (_dir, path) = in_file(SCENARIO);
     let sets = ["--set", "links.space.loss=1%", "--set", "links.space.rate=2 Mbps"];
-    let args = [&path, "--variants", "bbr, cubic", "--reps", "1", "--json"];
+    let args = [&path, "--variants", "bbr, cubic", "--reps", "1", "--format", "json"];
     let found: Value = serde_json::from_str(&stdout(&[&args[..], &sets].concat())).expect("JSON");
     let mut names: Vec<_> =
         found["rows"].as_array().expect("rows").iter().map(|row| row["variant"].as_str()).collect();
@@ -130,10 +139,37 @@ fn what_people_type_is_taken() {
 }
 
 #[test]
+fn a_table_fits_the_terminal_and_says_what_it_leaves_out() {
+    let (_dir, path) = in_file(SCENARIO);
+    let args = [&path, "--variants", "tcp-cubic+gateways-rate,bbr,xstp", "--reps", "2"];
+    let table = |columns: &str| {
+        let mut command = compare(&args);
+        let output = command.env("COLUMNS", columns).assert().success().get_output().stdout.clone();
+        String::from_utf8(output).expect("text")
+    };
+    let narrow = table("80");
+    let frame = |text: &str| {
+        text.lines().filter(|line| line.contains('│')).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(frame(&narrow).iter().all(|line| line.chars().count() <= 80), "{narrow}");
+    assert!(narrow.contains("goodput, Mbit/s") && narrow.contains("No room for: "), "{narrow}");
+    assert!(!table("400").contains("No room for: "));
+    let markdown = stdout(&[&args[..], &["--format", "markdown"]].concat());
+    assert!(
+        markdown.lines().any(|line| line.starts_with("| ") && line.contains("overhead, %")),
+        "{markdown}"
+    );
+    for (gone, advice) in [("--json", "--format json"), ("--csv", "--format csv > FILE.csv")] {
+        let said = predicate::str::contains(advice);
+        compare(&[&path, gone]).assert().code(2).stdout("").stderr(said);
+    }
+}
+
+#[test]
 fn one_flow_alone_has_no_fairness_and_the_others_stay_what_they_are() {
     let (_dir, path) = in_file(SCENARIO);
     let text = stdout(&[&path, "--variants", "tcp-sack", "--reps", "1", "--flow", "two"]);
-    assert!(text.contains("flow two") && !text.contains("Jain's"), "{text}");
+    assert!(text.contains("flow two") && !text.contains("fairness"), "{text}");
 }
 
 #[test]
@@ -163,7 +199,7 @@ fn what_can_not_be_is_refused_and_the_right_name_is_offered() {
 
 #[test]
 fn what_is_deployed_is_compared_where_nothing_is_named_also_where_a_scenario_has_no_gateways() {
-    let args = ["geo", "--reps", "1", "--json", "--set", "flows.file.size=100 kB"];
+    let args = ["geo", "--reps", "1", "--format", "json", "--set", "flows.file.size=100 kB"];
     let found: Value = serde_json::from_str(&stdout(&args)).expect("JSON");
     let rows = found["rows"].as_array().expect("rows");
     let names: Vec<_> = rows.iter().filter_map(|row| row["variant"].as_str()).collect();
@@ -180,11 +216,11 @@ fn a_scenario_without_chance_runs_once_and_has_no_intervals() {
     assert!(text.contains("one run each: there is no chance in it"), "{text}");
     assert!(!text.contains('±'), "{text}");
     let json: Value =
-        serde_json::from_str(&stdout(&[&args[..], &["--json"]].concat())).expect("JSON");
+        serde_json::from_str(&stdout(&[&args[..], &["--format", "json"]].concat())).expect("JSON");
     assert_eq!((&json["replications"], &json["chance"]), (&Value::from(1), &Value::from(false)));
     assert!(json["rows"][0]["goodput"]["ci95"].is_null(), "{json}");
     let (_dir, path) = in_file(SCENARIO);
-    let json = stdout(&[&path, "--variants", "tcp-cubic", "--reps", "3", "--json"]);
+    let json = stdout(&[&path, "--variants", "tcp-cubic", "--reps", "3", "--format", "json"]);
     let json: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!((&json["replications"], &json["chance"]), (&Value::from(3), &Value::from(true)));
     assert!(json["rows"][0]["goodput"]["ci95"].is_number(), "{json}");
@@ -194,7 +230,7 @@ fn a_scenario_without_chance_runs_once_and_has_no_intervals() {
 fn what_held_back_a_flow_and_how_full_the_line_was_is_said() {
     let (_dir, path) = in_file(&SCENARIO.replace("loss = 0.002\n", ""));
     let row = |sets: &[&str]| -> Value {
-        let args = [&[path.as_str(), "--variants", "tcp-cubic", "--json"], sets].concat();
+        let args = [&[path.as_str(), "--variants", "tcp-cubic", "--format", "json"], sets].concat();
         let json: Value = serde_json::from_str(&stdout(&args)).expect("JSON");
         json["rows"][0].clone()
     };
@@ -224,18 +260,14 @@ fn no_result_is_written_over_the_scenario_or_over_a_file_that_it_names() {
     let before = [&path, rate].map(|file| fs::read_to_string(file).expect("a file"));
     let taken = predicate::str::contains("the same file: name another one");
     for file in [&path, rate] {
-        for flag in ["--csv", "--svg"] {
-            compare(&[&path, "--variants", "tcp-sack", flag, file])
-                .assert()
-                .code(2)
-                .stderr(taken.clone());
-        }
+        compare(&[&path, "--variants", "tcp-sack", "--svg", file])
+            .assert()
+            .code(2)
+            .stderr(taken.clone());
         for flag in ["--samples", "--pcap"] {
             let mut run = cargo_bin_cmd!("bentpipe");
             run.args(["run", &path, flag, file]).assert().code(2).stderr(taken.clone());
         }
     }
-    let both = dir.path().join("both").to_str().expect("a path").to_owned();
-    compare(&[&path, "--csv", &both, "--svg", &both]).assert().code(2).stderr(taken);
     assert_eq!([&path, rate].map(|file| fs::read_to_string(file).expect("a file")), before);
 }

@@ -54,8 +54,16 @@ fn a_ping_and_an_iperf3_become_a_link_over_which_controllers_are_compared() {
          [flows.file]\nfrom = \"a\"\nto = \"b\"\nprotocol = \"tcp\"\n",
     )
     .expect("written");
-    let mut args =
-        vec!["compare", &scenario, "--variants", "tcp-cubic,tcp-bbr", "--json", "--reps", "2"];
+    let mut args = vec![
+        "compare",
+        &scenario,
+        "--variants",
+        "tcp-cubic,tcp-bbr",
+        "--format",
+        "json",
+        "--reps",
+        "2",
+    ];
     sets.iter().for_each(|set| args.extend(["--set", set]));
     let compared: serde_json::Value = serde_json::from_str(&stdout(&args)).expect("JSON");
     assert_eq!(compared["rows"].as_array().map(Vec::len), Some(2), "{compared}");

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::LimitShares;
 
-/// The document that `bentpipe compare --json` prints.
+/// The document that `bentpipe compare --format json` prints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Comparison {
     /// Name of the scenario.

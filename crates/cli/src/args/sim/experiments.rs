@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bentpipe_experiments::compare::Variant;
 use bentpipe_scenario::Override;
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, ValueEnum};
 
 pub(super) const REPRODUCE_EXAMPLES: &str = "Examples:
   bentpipe reproduce xstp                 the XSTP paper: E1 to E8
@@ -39,7 +39,7 @@ pub(crate) struct Reproduce {
 pub(super) const COMPARE_EXAMPLES: &str = "Examples:
   bentpipe compare geo --variants xstp-probing,tcp-cubic,tcp-hybla,sctp
   bentpipe compare my-link.toml --variants tcp-sack,tcp-sack+snoop,tcp-hybla+split --reps 20
-  bentpipe compare geo --set links.satellite.ber=1e-5 --svg ranking.svg --csv ranking.csv
+  bentpipe compare geo --set links.satellite.ber=1e-5 --svg ranking.svg --format csv > ranking.csv
 
 A variant is PROTOCOL, PROTOCOL-CONTROLLER, tcp-RECOVERY or tcp-RECOVERY-CONTROLLER; `bentpipe list
 variants` names them. All meet the same channel in a replication. Segments keep the size that
@@ -66,13 +66,49 @@ pub(crate) struct Compare {
     /// Threads; the result is the same for any number [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
-    /// Write the ranking into this CSV file
-    #[arg(long, value_name = "FILE.csv")]
-    pub(crate) csv: Option<PathBuf>,
     /// Draw the goodputs
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
+    /// How the ranking is printed
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) gone: Gone,
+}
+
+/// Forms of a ranking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// The columns that fit the terminal
+    Table,
+    /// All columns as a table of Markdown
+    Markdown,
+    /// All numbers as CSV
+    Csv,
+    /// All numbers as JSON
+    Json,
+}
+
+/// Options that `--format` has replaced.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Gone {
     /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[arg(long, hide = true)]
+    json: bool,
+    /// Write the ranking into this CSV file
+    #[arg(long, hide = true, num_args = 0..=1)]
+    csv: Option<Option<PathBuf>>,
+}
+
+impl Gone {
+    /// What to write in place of one that was given.
+    pub(crate) fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self { json: true, .. } => Some("there is no --json any more: write --format json"),
+            Self { csv: Some(_), .. } => {
+                Some("there is no --csv any more: write --format csv > FILE.csv")
+            }
+            Self { .. } => None,
+        }
+    }
 }

@@ -15,7 +15,7 @@ mod trace;
 use clap::Subcommand;
 
 pub(crate) use demo::Demo;
-pub(crate) use experiments::{Compare, Reproduce};
+pub(crate) use experiments::{Compare, Format, Reproduce};
 pub(crate) use init::Init;
 pub(crate) use list::{List, Listing};
 pub(crate) use orbit::{GroundPolicy, OnTheGround, Orbit};

@@ -1,14 +1,16 @@
 //! `bentpipe compare`: variants of a flow on the same link, ranked.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
-use bentpipe_experiments::compare::{CompareOptions, compare as run_all, default_variants};
+use bentpipe_experiments::compare::{
+    CompareOptions, Variant, compare as run_all, default_variants,
+};
 use bentpipe_record::{Comparison, ComparisonRow, Estimate};
 use bentpipe_scenario::Scenario;
+use comfy_table::Table;
 
-use crate::args::sim::Compare;
+use crate::args::sim::{Compare, Format};
 use crate::commands::sim::changed;
 use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
@@ -17,6 +19,9 @@ use crate::output::sim::{bars, progress::Bar, ranking};
 
 /// Runs a scenario with each variant and prints the ranking.
 pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {
+    if let Some(advice) = args.gone.advice() {
+        return Err(Failure::Input(advice.to_owned()));
+    }
     let scenario = changed(&Scenario::open(&args.scenario)?, &args.overrides)?;
     let options = CompareOptions {
         reps: args.reps,
@@ -27,56 +32,52 @@ pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {
         [] => default_variants(&scenario, &args.flow)?,
         named => (named.to_vec(), Vec::new()),
     };
-    let files = Files::reserve(args, &scenario)?;
+    let svg = reserve(args, &scenario)?;
     left_out.iter().for_each(|why| anstream::eprintln!("{why}"));
     let bar = Bar::new();
     let result = run_all(&scenario, &variants, &options, &bar)?;
     bar.finish();
-    files.write(&result)?;
-    if args.json {
-        return print_json(&result);
+    svg.map(|svg| draw(svg, &result)).transpose()?;
+    let mut out = anstream::stdout().lock();
+    match args.format {
+        Format::Table => {
+            Ok(ranking::print(&result, &legend(&result, &variants), room(), &mut out)?)
+        }
+        Format::Markdown => Ok(ranking::markdown(&result, &mut out)?),
+        Format::Csv => csv(&result).and_then(|text| Ok(out.write_all(&text)?)),
+        Format::Json => print_json(&result),
     }
+}
+
+/// What the variants are, the best first.
+fn legend(result: &Comparison, variants: &[Variant]) -> Vec<(String, String)> {
     let known = |row: &ComparisonRow| {
         let variant = variants.iter().find(|variant| variant.name == row.variant)?;
         Some((row.variant.clone(), variant.summary()?))
     };
-    let legend: Vec<_> = result.rows.iter().filter_map(known).collect();
-    Ok(ranking::print(&result, &legend, &mut anstream::stdout().lock())?)
+    result.rows.iter().filter_map(known).collect()
 }
 
-/// The files for the results. What is in them stays there until there are some.
-struct Files<'a> {
-    csv: Option<Reserved<'a>>,
-    svg: Option<Reserved<'a>>,
+/// The file for the picture, which the scenario does not read.
+fn reserve<'a>(args: &'a Compare, scenario: &Scenario) -> Result<Option<Reserved<'a>>, Failure> {
+    let Some(path) = &args.svg else { return Ok(None) };
+    let mut used = scenario.reads();
+    used.push(scenario.source().into());
+    Reserved::new(path, used.iter().map(PathBuf::as_path)).map(Some)
 }
 
-impl<'a> Files<'a> {
-    /// Opens the files, none of which the scenario reads.
-    fn reserve(args: &'a Compare, scenario: &Scenario) -> Result<Self, Failure> {
-        let mut used = scenario.reads();
-        used.push(scenario.source().into());
-        let mut open = |path: &'a Option<PathBuf>| {
-            let Some(path) = path else { return Ok(None) };
-            let reserved = Reserved::new(path, used.iter().map(PathBuf::as_path))?;
-            used.push(path.clone());
-            Ok::<_, Failure>(Some(reserved))
-        };
-        Ok(Self { csv: open(&args.csv)?, svg: open(&args.svg)? })
-    }
+/// Draws the goodputs.
+fn draw(svg: Reserved<'_>, result: &Comparison) -> Result<(), Failure> {
+    let path = svg.path();
+    let picture = bars::svg(result).map_err(|error| Failure::writing(path, error))?;
+    let written = svg.empty()?.write_all(picture.as_bytes());
+    written.map_err(|error| Failure::writing(path, error))
+}
 
-    fn write(self, result: &Comparison) -> Result<(), Failure> {
-        if let Some(csv) = self.csv {
-            let path = csv.path();
-            write_csv(csv.empty()?, result).map_err(|error| Failure::writing(path, error))?;
-        }
-        if let Some(svg) = self.svg {
-            let path = svg.path();
-            let picture = bars::svg(result).map_err(|error| Failure::writing(path, error))?;
-            let written = svg.empty()?.write_all(picture.as_bytes());
-            written.map_err(|error| Failure::writing(path, error))?;
-        }
-        Ok(())
-    }
+/// Cells of the terminal in a line; none where there is no terminal and nobody says.
+fn room() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    said.or_else(|| Table::new().width().map(usize::from))
 }
 
 /// What is written of an estimate that may be missing.
@@ -85,8 +86,13 @@ fn mean_and_interval(estimate: Option<&Estimate>) -> [String; 2] {
     estimate.map(|e| [e.mean.to_string(), ci95(e)]).unwrap_or_default()
 }
 
-fn write_csv(out: File, result: &Comparison) -> Result<(), csv::Error> {
-    let mut writer = csv::Writer::from_writer(out);
+/// The ranking as CSV.
+fn csv(result: &Comparison) -> Result<Vec<u8>, Failure> {
+    written(result).map_err(|error| Failure::System(error.to_string()))
+}
+
+fn written(result: &Comparison) -> Result<Vec<u8>, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
     let measures = [
         "goodput_bps",
         "to_best_percent",
@@ -116,6 +122,5 @@ fn write_csv(out: File, result: &Comparison) -> Result<(), csv::Error> {
             .chain([row.complete, result.replications].map(|count| count.to_string()));
         writer.write_record(fields)?;
     }
-    writer.flush()?;
-    Ok(())
+    writer.into_inner().map_err(|error| error.into_error().into())
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod antimeridian;
 pub(crate) mod bars;
+pub(crate) mod columns;
 pub(crate) mod czml;
 pub(crate) mod ends;
 pub(crate) mod file;
