@@ -184,11 +184,11 @@ fn a_profile_without_its_places_or_beside_a_scenario_is_refused() {
 }
 
 #[test]
-fn an_unknown_profile_is_answered_with_those_that_there_are() {
+fn an_unknown_profile_is_answered_with_where_those_are_that_there_are() {
     let refused = output(&["moon", "--udp", "127.0.0.1:0=127.0.0.1:9"]);
     assert_eq!(refused.status.code(), Some(2));
     let said = text(&refused.stderr);
-    assert!(said.contains("geo, vsat-asymmetric, ") && said.contains("handoff"), "{said}");
+    assert!(said.contains("moon: ") && said.contains("`bentpipe list scenarios`"), "{said}");
 }
 
 #[test]

@@ -48,11 +48,17 @@ async fn samples_of(extra: &str, last: &str) -> BTreeSet<String> {
     }
 }
 
-/// The names of the samples that terminals give, one on a dedicated link and one on a shared link.
+/// The names of the samples that terminals give, one on a dedicated link and one on a shared link beside one with a cap, over
+/// which another hub would be reached.
 async fn samples() -> BTreeSet<String> {
     // Losses are known last, when the hub has told of what it received.
     let mut all = samples_of(DEDICATED, "bentpipe_gateway_peer_loss_ratio").await;
-    all.extend(samples_of("", "bentpipe_gateway_peer_capacity_bits_per_second").await);
+    let [key, _] = Place::new().keys;
+    let capped = format!(
+        "[backup]\ncap = \"1 GB\"\n[peers.far]\nkey = \"{key}\"\naddress = \"127.0.0.1:9\"\n\
+         backup = \"127.0.0.1:10\""
+    );
+    all.extend(samples_of(&capped, "bentpipe_gateway_peer_capacity_bits_per_second").await);
     all
 }
 
