@@ -8,7 +8,7 @@ use assert_cmd::cargo::cargo_bin_cmd;
 use predicates::prelude::*;
 use serde_json::Value;
 
-const LISTINGS: [&str; 8] = [
+const LISTINGS: [&str; 9] = [
     "experiments",
     "protocols",
     "controllers",
@@ -16,6 +16,7 @@ const LISTINGS: [&str; 8] = [
     "scenarios",
     "constellations",
     "places",
+    "metrics",
     "variants",
 ];
 

@@ -214,7 +214,7 @@ fn a_picture_that_can_not_be_written_is_named_and_exits_with_1() {
 
 #[test]
 fn an_unknown_experiment_exits_with_2_and_names_the_nearest_one() {
-    for (wrong, right) in [("E8", "`E"), ("E333", "`E33`"), ("xtsp", "`xstp`"), ("e5x", "`E5`")] {
+    for (wrong, right) in [("E99", "`E"), ("E333", "`E33`"), ("xtsp", "`xstp`"), ("e5x", "`E5`")] {
         for args in [&[wrong][..], &["E5", wrong, "--json"]] {
             let hint = predicate::str::contains(format!("did you mean {right}"));
             let said = predicate::str::contains(wrong).and(hint);
@@ -247,5 +247,77 @@ fn a_paper_is_all_of_its_experiments() {
     for (name, members) in [("XSTP", &xstp[..]), ("e25", &["E25"])] {
         let document = document(&[name, "--reps", "1"]);
         assert_eq!(ids(&document), members.iter().copied().collect::<BTreeSet<_>>());
+    }
+}
+
+/// An experiment of one's own over a scenario beside it.
+const OWN: &str = r#"
+id = "loss"
+title = "Loss"
+scenario = "link.toml"
+replications = 2
+variants = [{ name = "cubic", is = "tcp-cubic" }, { name = "bentpipe", is = "bentpipe" }]
+
+[[sweeps]]
+name = "loss"
+x_label = "loss, %"
+points = [{ x = 0 }, { x = 1, set = { "links.satellite.loss" = "0.01" } }]
+
+[[figures]]
+figure = "goodput"
+title = "Goodput by loss"
+sweep = "loss"
+metric = "goodput"
+
+[[figures.claims]]
+text = "bentpipe is faster where packets are lost"
+better = { variant = "bentpipe", than = "cubic", at = [1] }
+"#;
+
+#[test]
+fn an_experiment_of_one_s_own_is_run_and_judged() {
+    let dir = TempDir::new().expect("a directory");
+    let own = dir.path().join("own.toml");
+    fs::write(&own, OWN).expect("a file");
+    let mut init = cargo_bin_cmd!("bentpipe");
+    let link = ["init", "link", "--rate", "4 Mbit/s", "--yes"];
+    init.current_dir(dir.path()).args(link).assert().success();
+    let (own, out) = (own.to_str().expect("a path"), dir.path().join("out"));
+    let document = document(&[own, "--out", out.to_str().expect("a path")]);
+    let [figure] = figures(&document) else { panic!("{document}") };
+    assert_eq!(figure["points"].as_array().map(Vec::len), Some(4), "{figure}");
+    assert_eq!(figure["claims"][0]["holds"], true, "{figure}");
+    for end in ["csv", "json", "svg"] {
+        assert!(out.join(format!("loss-fig-goodput.{end}")).is_file(), "{end}");
+    }
+    // Beside those of a paper, each by its name.
+    fs::write(dir.path().join("e1.toml"), OWN.replace("\"loss\"\ntitle", "\"e1\"\ntitle"))
+        .expect("a file");
+    let twice = dir.path().join("e1.toml");
+    let said = predicate::str::contains("e1.toml: another experiment is called e1 too");
+    bentpipe(&["E1", twice.to_str().expect("a path")]).assert().code(2).stderr(said);
+}
+
+#[test]
+fn what_is_wrong_with_an_experiment_of_one_s_own_names_file_and_key() {
+    let dir = TempDir::new().expect("a directory");
+    let own = dir.path().join("own.toml");
+    let path = own.to_str().expect("a path");
+    let missing = predicate::str::contains("own.toml: ");
+    bentpipe(&[path]).assert().code(2).stdout("").stderr(missing);
+    let own_geo = OWN.replace("link.toml", "geo");
+    for (changed, to, said) in [
+        (
+            "metric = \"goodput\"",
+            "metric = \"godput\"",
+            "own.toml, `figures[0].metric`: there is no metric `godput`; did you mean `goodput`?",
+        ),
+        ("id = \"loss\"", "id =", "own.toml, line 2: "),
+        ("title = \"Loss\"", "titel = \"Loss\"", "did you mean `title`?"),
+        ("\"geo\"", "\"goe\"", "own.toml, `sweeps[0].points[0]`: as `cubic`: goe: "),
+    ] {
+        assert!(own_geo.contains(changed), "{changed}");
+        fs::write(&own, own_geo.replacen(changed, to, 1)).expect("a file");
+        bentpipe(&[path]).assert().code(2).stdout("").stderr(predicate::str::contains(said));
     }
 }

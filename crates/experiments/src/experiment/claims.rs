@@ -181,6 +181,28 @@ impl ClaimSpec {
             Test::SmallerSpread { .. } => Vec::new(),
         }
     }
+
+    /// The places on the x axis that the claim names.
+    pub(super) fn places(&self) -> Vec<f64> {
+        match &self.test {
+            Test::Better { places, .. }
+            | Test::Gain { places, .. }
+            | Test::Flat { places, .. }
+            | Test::Range { places, .. }
+            | Test::SmallerGain { places, .. }
+            | Test::Top { places, .. }
+            | Test::Bottom { places, .. } => places.at.clone().unwrap_or_default(),
+            Test::Trend { xs, .. }
+            | Test::RelativeTrend { xs, .. }
+            | Test::Steps { xs, .. }
+            | Test::Line { xs, .. } => xs.clone(),
+            Test::SmallerSpread { at_x, than_at_x, .. } => vec![*at_x, *than_at_x],
+            Test::BestGain { .. }
+            | Test::NotBelow { .. }
+            | Test::LargerGain { .. }
+            | Test::LowestRankSum { .. } => Vec::new(),
+        }
+    }
 }
 
 /// Judges claims on the result of a sweep.

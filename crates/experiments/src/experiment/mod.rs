@@ -1,8 +1,10 @@
 //! Experiments: a scenario, a sweep, metrics, and claims that are judged on the result.
 
 mod airtime;
+mod check;
 mod claims;
 mod metrics;
+mod named;
 mod ranks;
 mod spec;
 mod stats;
@@ -12,7 +14,8 @@ mod verdicts;
 mod watch;
 
 pub use metrics::{METRICS, Metric, Outcome, metric};
-pub use spec::{Experiment, FigureSpec, PointSpec, SweepSpec, VariantSpec, find};
+pub use named::find;
+pub use spec::{Experiment, FigureSpec, PointSpec, SweepSpec, VariantSpec};
 pub use stats::Estimate;
 pub(crate) use sweep::in_pool;
 pub use sweep::{Progress, SweepOptions, run_all};

@@ -3,27 +3,26 @@
 use std::collections::BTreeMap;
 
 use bentpipe_orbit::Network;
-use bentpipe_scenario::{Override, Quantity, Scenario, ScenarioError, nearest};
+use bentpipe_scenario::{Override, Quantity, Scenario, ScenarioError};
 use bentpipe_units::Span;
 use serde::Deserialize;
 
 use super::claims::ClaimSpec;
-use super::metrics::{TRACED, metric};
 use super::watch::WatchSpec;
 use crate::compare::changes as variant_changes;
-use crate::library;
 
 /// An experiment as it stands in its file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// Identity, such as `E1`.
+    /// Identity, such as `E1`; figures are named after it.
     pub id: String,
-    /// What it belongs to: `xstp` for the XSTP paper.
+    /// What it belongs to: `xstp` for the XSTP paper. An experiment of one's own needs none.
+    #[serde(default)]
     pub group: String,
     /// What it shows.
     pub title: String,
-    /// Scenario that is varied.
+    /// Scenario that is varied: a name, or a file beside that of the experiment.
     pub scenario: String,
     /// Runs of each point and variant, with seeds 1 to n.
     pub replications: u64,
@@ -167,102 +166,5 @@ impl Experiment {
         let spec = self.scenario(sweep, point, variant)?.run_spec(Some(1), false)?;
         let constellation = spec.constellation.ok_or_else(wrong)?;
         Ok(Some((&map.figure, constellation.network)))
-    }
-
-    /// Checks that every name in the experiment means something.
-    ///
-    /// # Errors
-    /// When a scenario, a value, a sweep, a metric or a variant does not exist.
-    pub fn check(&self) -> Result<(), ScenarioError> {
-        let wrong = |message: String| ScenarioError {
-            source: self.id.clone(),
-            line: None,
-            key: None,
-            message,
-        };
-        if self.watch.is_some() && self.sample_every.is_some() {
-            return Err(wrong("`watch` and `sample_every` exclude each other".to_owned()));
-        }
-        for sweep in &self.sweeps {
-            for point in &sweep.points {
-                for variant in &self.variants {
-                    self.scenario(sweep, point, variant)?;
-                }
-            }
-        }
-        for figure in &self.figures {
-            if !self.sweeps.iter().any(|sweep| sweep.name == figure.sweep) {
-                return Err(wrong(format!("there is no sweep `{}`", figure.sweep)));
-            }
-            let of_claims = figure.claims.iter().filter_map(|claim| claim.metric());
-            let names = std::iter::once(&figure.metric).chain(&figure.also).chain(of_claims);
-            for name in names {
-                if metric(name).is_none() {
-                    return Err(wrong(format!("there is no metric `{name}`")));
-                }
-                if self.sample_every.is_none() && TRACED.contains(&name.as_str()) {
-                    return Err(wrong(format!("the metric `{name}` needs `sample_every`")));
-                }
-            }
-            for claim in &figure.claims {
-                for name in claim.variants() {
-                    if !self.variants.iter().any(|variant| variant.name == *name) {
-                        return Err(wrong(format!("there is no variant `{name}`")));
-                    }
-                }
-            }
-        }
-        self.map()?;
-        Ok(())
-    }
-}
-
-/// The experiments of these identities or groups, in order; all of them for `all` or nothing.
-///
-/// # Errors
-/// When there is no such experiment.
-pub fn find(names: &[String]) -> Result<Vec<Experiment>, ScenarioError> {
-    let all: Result<Vec<_>, _> =
-        library::experiments().map(|(source, text)| Experiment::parse(source, text)).collect();
-    let all = all?;
-    let is = |experiment: &Experiment, name: &str| {
-        name.eq_ignore_ascii_case("all")
-            || experiment.id.eq_ignore_ascii_case(name)
-            || experiment.group.eq_ignore_ascii_case(name)
-    };
-    for name in names {
-        if !all.iter().any(|experiment| is(experiment, name)) {
-            let known = all.iter().flat_map(|e| [e.id.as_str(), e.group.as_str()]);
-            let hint = nearest(name, known).map(|n| format!("; did you mean `{n}`?"));
-            let message = "there is no such experiment".to_owned()
-                + &hint.unwrap_or_else(|| "; `bentpipe list experiments` names them".into());
-            let source = name.clone();
-            return Err(ScenarioError { source, line: None, key: None, message });
-        }
-    }
-    let wanted = |e: &Experiment| names.is_empty() || names.iter().any(|name| is(e, name));
-    Ok(all.into_iter().filter(wanted).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ids(names: &[&str]) -> Vec<String> {
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        find(&names).expect("experiments").into_iter().map(|experiment| experiment.id).collect()
-    }
-
-    #[test]
-    fn all_is_every_experiment_and_so_is_nothing() {
-        assert_eq!(ids(&["all"]), ids(&[]));
-        assert_eq!(ids(&[]).len(), library::experiments().count());
-    }
-
-    #[test]
-    fn a_paper_is_all_of_its_experiments() {
-        assert_eq!(ids(&["s2"]), ["E19", "E20", "E21", "E22", "E23"]);
-        assert_eq!(ids(&["S3"]), ["E24", "E25", "E26", "E27", "E28", "E29", "E30"]);
-        assert_eq!(ids(&["p1", "e24"]), ["E24", "P1"]);
     }
 }

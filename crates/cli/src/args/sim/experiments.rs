@@ -10,16 +10,17 @@ pub(super) const REPRODUCE_EXAMPLES: &str = "Examples:
   bentpipe reproduce xstp                 the XSTP paper: E1 to E8
   bentpipe reproduce s1                   the study of TCP over GEO and LEO: E9 to E18
   bentpipe reproduce E3 --reps 40 --out figures/
+  bentpipe reproduce my.toml              an experiment of your own
   bentpipe reproduce all --json > result.json
 
 Each figure is a table of means over the replications with their 95 % confidence intervals, and a
-line for each claim of the paper: whether it holds, and what was measured. With --out each figure
+line for each claim: whether it holds, and what was measured. With --out each figure
 becomes a CSV, a JSON and an SVG file.";
 
 /// `bentpipe reproduce`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Reproduce {
-    /// Experiments (E1, E3) or papers (xstp, s1) [default: all]
+    /// Experiments (E1, E3), papers (xstp, s1) or files (my.toml) [default: all of the papers]
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
     /// Replications of each point instead of the experiment's own

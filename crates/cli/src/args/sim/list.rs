@@ -34,6 +34,8 @@ pub(crate) enum Listing {
     Constellations,
     /// Cities that stations can be in
     Places,
+    /// What figures of experiments can show
+    Metrics,
     /// What `compare` can put into a flow
     Variants,
 }

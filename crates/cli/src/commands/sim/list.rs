@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use bentpipe_experiments::compare;
-use bentpipe_experiments::experiment::find;
+use bentpipe_experiments::experiment::{METRICS, find};
 use bentpipe_scenario::{Scenario, library};
 use serde_json::{Value, json};
 
@@ -29,6 +29,7 @@ pub(crate) fn list(args: &List) -> Result<(), Failure> {
         Listing::Scenarios,
         Listing::Constellations,
         Listing::Places,
+        Listing::Metrics,
         Listing::Variants,
     ];
     let wanted = || all.iter().copied().filter(|listing| what.is_none_or(|what| what == *listing));
@@ -67,6 +68,7 @@ const fn title(listing: Listing) -> &'static str {
         Listing::Scenarios => "scenarios",
         Listing::Constellations => "constellations",
         Listing::Places => "places",
+        Listing::Metrics => "metrics",
         Listing::Variants => "variants",
     }
 }
@@ -147,6 +149,9 @@ fn entries(listing: Listing) -> Result<Vec<Named>, Failure> {
         }
         Listing::Places => {
             bentpipe_orbit::cities().map(|(name, place)| plain(name, place.to_string())).collect()
+        }
+        Listing::Metrics => {
+            METRICS.iter().map(|metric| plain(metric.name, metric.label.to_owned())).collect()
         }
         Listing::Variants => {
             let entry = |variant: compare::NamedVariant| plain(&variant.name, variant.summary);
