@@ -9,7 +9,8 @@ pub(super) const TOP_EXAMPLES: &str = "Examples:
 
 The gateway serves its status where `listen` of [ops] in its configuration says. Rates are those of
 the last half second, those of --once the means since the start of each flow and of the gateway.
-q quits.";
+Columns that do not fit are left out, the least important ones first. s sorts by something else, / shows the
+flows of which something has the letters that follow, q quits.";
 
 /// `bentpipe top`.
 #[derive(Debug, ClapArgs)]

@@ -1,5 +1,7 @@
 //! How results look: tables, summaries, plots.
 
+#[cfg(any(feature = "sim", feature = "top"))]
+pub(crate) mod columns;
 pub(crate) mod complaint;
 #[cfg(any(feature = "net", feature = "top"))]
 pub(crate) mod harmless;

@@ -8,12 +8,12 @@ use bentpipe_experiments::compare::{
 };
 use bentpipe_record::{Comparison, ComparisonRow, Estimate};
 use bentpipe_scenario::Scenario;
-use comfy_table::Table;
 
 use crate::args::sim::{Compare, Format};
 use crate::commands::sim::changed;
 use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
+use crate::output::columns::room;
 use crate::output::sim::file::Reserved;
 use crate::output::sim::{bars, progress::Bar, ranking};
 
@@ -72,12 +72,6 @@ fn draw(svg: Reserved<'_>, result: &Comparison) -> Result<(), Failure> {
     let picture = bars::svg(result).map_err(|error| Failure::writing(path, error))?;
     let written = svg.empty()?.write_all(picture.as_bytes());
     written.map_err(|error| Failure::writing(path, error))
-}
-
-/// Cells of the terminal in a line; none where there is no terminal and nobody says.
-fn room() -> Option<usize> {
-    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    said.or_else(|| Table::new().width().map(usize::from))
 }
 
 /// What is written of an estimate that may be missing.

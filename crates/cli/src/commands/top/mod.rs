@@ -6,10 +6,11 @@ mod tables;
 
 use std::io::{IsTerminal as _, Write};
 
-use self::tables::Tables;
+use self::tables::{Tables, View};
 use crate::args::Top;
 use crate::commands::runtime::runtime;
 use crate::failure::Failure;
+use crate::output::columns::room;
 
 /// Prints one table, or shows what happens until the user has seen enough.
 pub(crate) fn top(args: &Top) -> Result<(), Failure> {
@@ -17,7 +18,8 @@ pub(crate) fn top(args: &Top) -> Result<(), Failure> {
     let ask = || runtime.block_on(fetch::status(&args.address));
     let first = ask().map_err(Failure::System)?;
     if args.once {
-        return Ok(writeln!(std::io::stdout(), "{}", Tables::new(&first, None))?);
+        let tables = Tables::new(&first, None, &View::default());
+        return Ok(writeln!(std::io::stdout(), "{}", tables.text(room()))?);
     }
     if !std::io::stdout().is_terminal() {
         return Err(Failure::Input("the live view needs a terminal; --once prints a table".into()));

@@ -1,43 +1,117 @@
 //! What is shown of a gateway: cells of two tables.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use bentpipe_association::Outer;
-use bentpipe_gateway::{FlowStatus, PeerStatus, Role, Status};
+use bentpipe_gateway::{FlowStatus, LinkStatus, PeerStatus, Role, Status};
 use bentpipe_units::{ByteCount, Span};
 use comfy_table::{CellAlignment, Table, presets};
 
+use crate::output::columns::{Column, fitting};
 use crate::output::harmless::harmless;
 
-/// Columns of peers.
-pub(super) const PEERS: [&str; 9] =
-    ["peer", "address", "state", "RTT", "loss", "connections", "rate", "out", "in"];
+/// Columns of peers, and how much each would be missed.
+pub(super) const PEERS: [(&str, u8); 9] = [
+    ("peer", 10),
+    ("address", 4),
+    ("state", 9),
+    ("RTT", 7),
+    ("loss", 6),
+    ("connections", 1),
+    ("rate", 3),
+    ("out", 8),
+    ("in", 8),
+];
 /// Columns of flows.
-pub(super) const FLOWS: [&str; 12] = [
-    "flow",
-    "client",
-    "destination",
-    "peer",
-    "age",
-    "out",
-    "in",
-    "bytes",
-    "RTT",
-    "window",
-    "in flight",
-    "resent",
+pub(super) const FLOWS: [(&str, u8); 12] = [
+    ("flow", 1),
+    ("client", 7),
+    ("destination", 10),
+    ("peer", 4),
+    ("age", 3),
+    ("out", 8),
+    ("in", 9),
+    ("bytes", 6),
+    ("RTT", 5),
+    ("window", 2),
+    ("in flight", 1),
+    ("retrans.", 4),
 ];
 /// Columns in front that are text.
 const TEXTS: usize = 3;
+
+/// Which flows are shown, and in which order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct View {
+    pub(super) sort: Sort,
+    /// Those are shown of which a cell has this in it, in whatever letters.
+    pub(super) filter: String,
+}
+
+/// What comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// The flow that carries most now.
+    #[default]
+    Rate,
+    /// The one that has carried most.
+    Bytes,
+    /// The youngest one.
+    Age,
+    /// The one with the longest round trip.
+    RoundTrip,
+    /// The one with the most retransmissions.
+    Retransmitted,
+}
+
+impl Sort {
+    /// The order after this one.
+    pub(super) const fn next(self) -> Self {
+        match self {
+            Self::Rate => Self::Bytes,
+            Self::Bytes => Self::Age,
+            Self::Age => Self::RoundTrip,
+            Self::RoundTrip => Self::Retransmitted,
+            Self::Retransmitted => Self::Rate,
+        }
+    }
+
+    /// What it is called.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Bytes => "bytes",
+            Self::Age => "age",
+            Self::RoundTrip => "RTT",
+            Self::Retransmitted => "retransmissions",
+        }
+    }
+
+    /// The larger it is, the earlier a flow that carries so many bits per second comes.
+    fn place(self, flow: &FlowStatus, rate: f64) -> f64 {
+        let sender = flow.connection;
+        match self {
+            Self::Rate => rate,
+            Self::Bytes => (flow.sent + flow.received).get() as f64,
+            Self::Age => -flow.age.as_secs_f64(),
+            Self::RoundTrip => {
+                sender.and_then(|sender| sender.srtt).map_or(-1.0, Span::as_secs_f64)
+            }
+            Self::Retransmitted => {
+                sender.map_or(-1.0, |sender| sender.retransmitted_segments as f64)
+            }
+        }
+    }
+}
 
 /// What is shown of a gateway.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tables {
     /// What holds for all of it.
     pub(super) title: String,
+    /// Bits per second of all flows since the look before, out and in.
+    pub(super) rates: [f64; 2],
     pub(super) peers: Vec<Row<9>>,
-    /// Those that carry most first.
     pub(super) flows: Vec<Row<12>>,
 }
 
@@ -51,36 +125,72 @@ pub(super) struct Row<const N: usize> {
 
 impl Tables {
     /// The tables of a status; rates are those since `before`, or without it since the start.
-    pub(super) fn new(now: &Status, before: Option<&Status>) -> Self {
+    pub(super) fn new(now: &Status, before: Option<&Status>, view: &View) -> Self {
         // A gateway that was restarted has nothing to do with the one before.
         let before = before.filter(|before| before.uptime < now.uptime);
         let since = before.map_or(now.uptime, |before| now.uptime - before.uptime);
         let known: BTreeMap<u64, &FlowStatus> =
             before.into_iter().flat_map(|b| &b.flows).map(|flow| (flow.number, flow)).collect();
-        let mut flows: Vec<(f64, Row<12>)> = now
-            .flows
-            .iter()
-            .map(|flow| flow_row(flow, known.get(&flow.number).copied(), since))
-            .collect();
+        let row = |flow: &FlowStatus| {
+            let (rate, row) = flow_row(flow, known.get(&flow.number).copied(), since);
+            (view.sort.place(flow, rate), row)
+        };
+        let wanted = view.filter.to_lowercase();
+        let is_wanted = |(_, row): &(f64, Row<12>)| {
+            row.cells.iter().any(|cell| cell.to_lowercase().contains(&wanted))
+        };
+        let mut flows: Vec<(f64, Row<12>)> = now.flows.iter().map(row).filter(is_wanted).collect();
         flows.sort_by(|a, b| b.0.total_cmp(&a.0));
         let peer = |peer: &PeerStatus| {
             let mut known = before.into_iter().flat_map(|before| &before.peers);
             peer_row(peer, known.find(|known| known.name == peer.name), since)
         };
+        let carried = |of: fn(&Status) -> ByteCount| {
+            per_second(of(now) - before.map_or(ByteCount::ZERO, of), since)
+        };
         Self {
             title: title(now),
+            rates: [carried(|status| status.totals.sent), carried(|status| status.totals.received)],
             peers: now.peers.iter().map(peer).collect(),
             flows: flows.into_iter().map(|(_, row)| row).collect(),
         }
     }
+
+    /// Both tables as text, as wide as `room` lets them be.
+    pub(super) fn text(&self, room: Option<usize>) -> String {
+        let peers = plain(&PEERS, &self.peers, room);
+        let flows = plain(&FLOWS, &self.flows, room);
+        format!("{}\n{peers}\n{flows}", self.title)
+    }
+}
+
+/// The columns that fit into `room` cells, of which each takes `gap` more than its widest cell: their places and widths.
+pub(super) fn fit<const N: usize>(
+    header: &[(&str, u8); N],
+    rows: &[Row<N>],
+    gap: usize,
+    room: usize,
+) -> Vec<(usize, usize)> {
+    let column = |(at, (head, importance)): (usize, &(&str, u8))| {
+        let cells = rows.iter().map(|row| row.cells[at].chars().count());
+        let width = cells.fold(head.chars().count(), usize::max);
+        Column { width, importance: *importance }
+    };
+    let columns: Vec<Column> = header.iter().enumerate().map(column).collect();
+    fitting(&columns, gap, room).into_iter().map(|at| (at, columns[at].width)).collect()
 }
 
 fn title(status: &Status) -> String {
     let role = if status.role == Role::Hub { "hub" } else { "terminal" };
     let totals = &status.totals;
     let link = status.link_rate.map_or_else(|| "shared".to_owned(), |rate| rate.to_string());
+    let capped = |link: &LinkStatus| {
+        let closed = if link.closed { ", closed" } else { "" };
+        format!("; link {}: {} of {}{closed}", link.link, bytes(link.carried), bytes(link.cap))
+    };
+    let capped: String = status.links.iter().map(capped).collect();
     format!(
-        "{role}, up {}; link {link}; {} flows open, {} so far, {} refused, {} cut off; {} out, {} in",
+        "{role}, up {}; link {link}; {} flows open, {} so far, {} refused, {} cut off; {} out, {} in{capped}",
         time(status.uptime),
         totals.open,
         totals.flows,
@@ -160,7 +270,7 @@ fn or_dash<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| "-".to_owned(), text)
 }
 
-fn rate(bits: f64) -> String {
+pub(super) fn rate(bits: f64) -> String {
     scaled(bits, "bit/s")
 }
 
@@ -196,23 +306,21 @@ fn time(span: Span) -> String {
     }
 }
 
-impl fmt::Display for Tables {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.title)?;
-        writeln!(f, "{}", plain(&PEERS, &self.peers))?;
-        write!(f, "{}", plain(&FLOWS, &self.flows))
-    }
-}
+/// Cells around what is in a column of a table that is printed.
+const GAP: usize = 2;
 
-fn plain<const N: usize>(header: &[&str; N], rows: &[Row<N>]) -> Table {
+fn plain<const N: usize>(header: &[(&str, u8); N], rows: &[Row<N>], room: Option<usize>) -> Table {
+    let kept = fit(header, rows, GAP, room.unwrap_or(usize::MAX));
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(header);
+    table.set_header(kept.iter().map(|(at, _)| header[*at].0));
     for row in rows {
-        table.add_row(&row.cells);
+        table.add_row(kept.iter().map(|(at, _)| &row.cells[*at]));
     }
-    for column in table.column_iter_mut().skip(TEXTS) {
-        column.set_cell_alignment(CellAlignment::Right);
+    for (column, (at, _)) in table.column_iter_mut().zip(&kept) {
+        if *at >= TEXTS {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
     }
     table
 }
@@ -278,7 +386,7 @@ pub(super) mod tests {
 
     #[test]
     fn rates_are_those_since_the_last_look() {
-        let tables = Tables::new(&status(12), Some(&status(10)));
+        let tables = Tables::new(&status(12), Some(&status(10)), &View::default());
         let rates = |n: usize| (&*tables.flows[n].cells[0], &*tables.flows[n].cells[6]);
         // 44 times 125 kB in two seconds; and always 250 kB.
         assert_eq!(rates(0), ("2", "22.0 Mbit/s"));
@@ -288,14 +396,55 @@ pub(super) mod tests {
 
     #[test]
     fn without_a_look_before_rates_are_means_since_the_start() {
-        let tables = Tables::new(&status(4), None);
+        let tables = Tables::new(&status(4), None, &View::default());
         assert_eq!(tables.flows[0].cells[6], "4.00 Mbit/s");
-        assert_eq!(tables, Tables::new(&status(4), Some(&status(9))), "a restart");
+        assert_eq!(
+            tables,
+            Tables::new(&status(4), Some(&status(9)), &View::default()),
+            "a restart"
+        );
+    }
+
+    #[test]
+    fn flows_are_sorted_and_filtered_as_the_view_says() {
+        let mut now = status(12);
+        now.flows[0].destination = "mail.example:25".into();
+        let numbers = |sort: Sort, filter: &str| {
+            let view = View { sort, filter: filter.to_owned() };
+            let tables = Tables::new(&now, Some(&status(10)), &view);
+            tables.flows.iter().map(|row| row.cells[0].clone()).collect::<Vec<_>>()
+        };
+        // The second flow is faster; up to now the first one has carried less as well.
+        assert_eq!(numbers(Sort::Rate, ""), ["2", "1"]);
+        assert_eq!(numbers(Sort::Bytes, ""), ["2", "1"]);
+        assert_eq!(numbers(Sort::Rate, "MAIL"), ["1"]);
+        assert_eq!(numbers(Sort::Rate, "nobody"), [""; 0]);
+        now.flows[0].connection = None;
+        let view = View { sort: Sort::RoundTrip, ..View::default() };
+        assert_eq!(Tables::new(&now, None, &view).flows[1].cells[0], "1");
+        let mut sort = Sort::default();
+        let mut names = BTreeMap::new();
+        for place in 0..5 {
+            names.insert(sort.name(), place);
+            sort = sort.next();
+        }
+        assert_eq!((names.len(), sort), (5, Sort::default()));
+    }
+
+    #[test]
+    fn a_table_of_80_cells_has_whole_addresses_and_what_matters_most() {
+        let text = Tables::new(&status(12), Some(&status(10)), &View::default()).text(Some(80));
+        let lines = text.lines().skip(1);
+        assert!(lines.clone().all(|line| line.trim_end().chars().count() <= 80), "{text}");
+        for part in ["192.0.2.1:4000", "example.org:80", "22.0 Mbit/s", "612 ms", "1.23 %"] {
+            assert!(lines.clone().any(|line| line.contains(part)), "{part}\n{text}");
+        }
+        assert!(!text.contains("connections"), "{text}");
     }
 
     #[test]
     fn a_peer_that_is_gone_is_alarming() {
-        let rows = |seconds| Tables::new(&status(seconds), None).peers;
+        let rows = |seconds| Tables::new(&status(seconds), None, &View::default()).peers;
         assert!(!rows(5)[0].alarming && rows(100)[0].alarming);
         assert_eq!(rows(100)[0].cells[2], "down");
     }
@@ -304,24 +453,36 @@ pub(super) mod tests {
     fn the_state_says_by_which_way_a_peer_is_reached() {
         let mut status = status(5);
         status.peers[0].link = 2;
-        assert_eq!(Tables::new(&status, None).peers[0].cells[2], "up, link 2");
+        assert_eq!(Tables::new(&status, None, &View::default()).peers[0].cells[2], "up, link 2");
         status.peers[0].outer = Outer::Tcp;
-        assert_eq!(Tables::new(&status, None).peers[0].cells[2], "up, link 2, TCP");
+        assert_eq!(
+            Tables::new(&status, None, &View::default()).peers[0].cells[2],
+            "up, link 2, TCP"
+        );
+    }
+
+    #[test]
+    fn the_title_says_what_is_left_of_a_cap() {
+        let mut status = status(5);
+        let (carried, cap) = (ByteCount::new(20_000_000_001), ByteCount::new(20_000_000_000));
+        status.links = vec![LinkStatus { link: 2, carried, cap, closed: true }];
+        let title = Tables::new(&status, None, &View::default()).title;
+        assert!(title.ends_with("; link 2: 20.0 GB of 20.0 GB, closed"), "{title}");
     }
 
     #[test]
     fn a_rate_that_was_found_out_is_about_so_much() {
         let mut status = status(5);
-        assert_eq!(Tables::new(&status, None).peers[0].cells[6], "~9.57 Mbit/s");
+        assert_eq!(Tables::new(&status, None, &View::default()).peers[0].cells[6], "~9.57 Mbit/s");
         status.peers[0].rate = Some(BitRate::from_bps(10_000_000));
-        assert_eq!(Tables::new(&status, None).peers[0].cells[6], "10 Mbit/s");
+        assert_eq!(Tables::new(&status, None, &View::default()).peers[0].cells[6], "10 Mbit/s");
     }
 
     #[test]
     fn names_that_others_chose_do_nothing_to_the_terminal() {
         let mut status = status(1);
         status.flows[0].destination = "\u{1b}[2Jevil\r\n:80".into();
-        let text = Tables::new(&status, None).to_string();
+        let text = Tables::new(&status, None, &View::default()).text(None);
         assert!(text.contains("\u{fffd}[2Jevil\u{fffd}\u{fffd}:80"), "{text:?}");
         assert!(!text.contains(['\u{1b}', '\r']), "{text:?}");
     }

@@ -2,7 +2,6 @@
 
 pub(crate) mod antimeridian;
 pub(crate) mod bars;
-pub(crate) mod columns;
 pub(crate) mod czml;
 pub(crate) mod ends;
 pub(crate) mod file;

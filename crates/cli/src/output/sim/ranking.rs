@@ -6,7 +6,7 @@ use bentpipe_record::{Comparison, ComparisonRow, Estimate, LimitShares};
 use clap::builder::styling::Style;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle, presets};
 
-use super::columns::{self, fitting};
+use crate::output::columns::{self, fitting};
 
 /// Cells of the terminal around the content of a column, and of the frame.
 const GAP: usize = 2;

@@ -1,5 +1,7 @@
 //! Which columns of a table fit.
 
+use comfy_table::Table;
+
 /// A column: how wide it is, and how much would be missed without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Column {
@@ -19,6 +21,12 @@ pub(crate) fn fitting(columns: &[Column], gap: usize, room: usize) -> Vec<usize>
         kept.remove(least.unwrap_or_default());
     }
     kept
+}
+
+/// Cells of the terminal in a line; none where there is no terminal and `COLUMNS` says nothing.
+pub(crate) fn room() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    said.or_else(|| Table::new().width().map(usize::from))
 }
 
 #[cfg(test)]
