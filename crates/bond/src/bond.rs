@@ -82,9 +82,18 @@ impl Bond {
         self.members.push(Member::new(member, carries, false));
     }
 
+    /// Nothing more is written to a connection, and what it has goes by the others. What the peer has written to it still
+    /// counts, until it [leaves](Bond::leave): the peer may take it for delivered.
+    pub fn retire(&mut self, member: usize) {
+        let Some(known) = self.members.iter_mut().find(|known| known.id == member) else { return };
+        known.is_retired = true;
+        self.has_lost_status |= std::mem::take(&mut known.has_status);
+        self.outgoing.handle_left(member);
+    }
+
     /// Whether the peer has a connection as one of the bond, and it goes on.
     pub fn goes_by(&self, member: usize) -> bool {
-        let goes_on = |known: &&Member| known.is_accepted && !known.is_stalled();
+        let goes_on = |known: &&Member| known.is_accepted && known.goes_on();
         self.members.iter().filter(goes_on).any(|known| known.id == member)
     }
 
@@ -204,7 +213,8 @@ impl Bond {
     /// Who has opened a connection is told that it joins.
     fn poll_word(&mut self) -> Option<Transmit> {
         let (delivered, limit) = self.incoming.told();
-        let member = self.members.iter_mut().find(|member| member.owes_word)?;
+        let mut owing = self.members.iter_mut().filter(|member| !member.is_retired);
+        let member = owing.find(|member| member.owes_word)?;
         member.owes_word = false;
         let id = member.id;
         Some(self.transmit(id, [status(delivered, limit), Bytes::new()], true))
@@ -217,7 +227,7 @@ impl Bond {
         let is_lost = |member: &Member| member.has_status && member.is_stalled();
         let is_lost = self.has_lost_status || self.members.iter().any(is_lost);
         let status_of = news.or_else(|| is_lost.then_some(self.incoming.told()))?;
-        let going = self.members.iter().filter(|member| !member.is_stalled());
+        let going = self.members.iter().filter(|member| member.goes_on());
         let rank = |member: &&Member| {
             (!member.is_accepted, member.carries != Use::Always, member.round_trip())
         };
@@ -233,7 +243,8 @@ impl Bond {
     /// Every connection tells where the stream ends.
     fn poll_end(&mut self) -> Option<Transmit> {
         let total = self.outgoing.total()?;
-        let member = self.members.iter_mut().find(|member| !member.knows_end)?;
+        let mut open = self.members.iter_mut().filter(|member| !member.is_retired);
+        let member = open.find(|member| !member.knows_end)?;
         member.knows_end = true;
         let id = member.id;
         Some(self.transmit(id, [end(total), Bytes::new()], true))
@@ -249,9 +260,11 @@ impl Bond {
         };
         let member = self.member_for(now, Use::Always, not_by).or_else(|| {
             let is_full = self.full_since.is_some_and(|since| now >= since + FULL);
-            let none_goes_on = self.room_at.is_none();
-            let may_spill = none_goes_on || is_full;
-            if may_spill { self.member_for(now, Use::Spill, not_by) } else { None }
+            if is_full || self.needs_spill() {
+                self.member_for(now, Use::Spill, not_by)
+            } else {
+                None
+            }
         })?;
         let member = &self.members[member];
         let chunk = member.chunk();
@@ -261,18 +274,23 @@ impl Bond {
         Some(self.transmit(id, [data_header(offset, bytes.len()), bytes], work != Work::New))
     }
 
+    /// None of those goes on that are always used.
+    fn needs_spill(&self) -> bool {
+        !self.members.iter().any(|member| member.carries == Use::Always && member.goes_on())
+    }
+
     /// More may wait than passes in a moment.
     fn look_whether_full(&mut self, now: Instant) {
         let always = self.members.iter().filter(|member| member.carries == Use::Always);
         let unsent: usize = always.map(Member::unsent).sum();
-        let is_bulk = self.outgoing.pending() + unsent >= BULK;
+        let is_bulk = self.outgoing.sendable() + unsent >= BULK;
         self.full_since = is_bulk.then_some(self.full_since.unwrap_or(now));
     }
 
     /// The place of the connection of this kind by which data arrives first. None where none goes on, or it has no room.
     fn member_for(&mut self, now: Instant, carries: Use, not_by: Option<usize>) -> Option<usize> {
         let is_bulk = self.outgoing.pending() >= BULK;
-        let may = |member: &Member| !member.is_stalled() && Some(member.id) != not_by;
+        let may = |member: &Member| member.goes_on() && Some(member.id) != not_by;
         let all = self.members.iter().enumerate().filter(|(_, member)| may(member));
         let fit = all.filter(|(_, member)| member.carries == carries);
         let farthest = fit.clone().map(|(_, member)| member.one_way()).max()?;
@@ -300,8 +318,11 @@ impl Bond {
     /// When [`Bond::observe`] and then [`Bond::poll_transmit`] are to be called if nothing happens.
     pub fn deadline(&self) -> Option<Instant> {
         let stalls = self.members.iter().map(Member::looks_at);
+        let needs_spill = self.needs_spill();
         let may_help = |on: &Option<usize>| {
-            self.members.iter().any(|member| !member.is_stalled() && Some(member.id) != *on)
+            let may = |member: &&Member| member.carries == Use::Always || needs_spill;
+            let mut others = self.members.iter().filter(may);
+            others.any(|member| member.goes_on() && Some(member.id) != *on)
         };
         let late = self.outgoing.late_at().filter(|(_, on)| may_help(on)).map(|(due, _)| due);
         let late =

@@ -63,6 +63,8 @@ pub(crate) struct Member {
     /// The peer is told so.
     pub(crate) owes_word: bool,
     pub(crate) carries: Use,
+    /// Nothing is written to it any more.
+    pub(crate) is_retired: bool,
     observed: Observed,
     /// Bytes that were written to it.
     written: u64,
@@ -85,6 +87,7 @@ impl Member {
         Self {
             id,
             carries,
+            is_retired: false,
             is_accepted,
             owes_word: is_accepted,
             frames: Frames::default(),
@@ -147,11 +150,16 @@ impl Member {
 
     /// When [`Member::observe`] may find that it stalls.
     pub(crate) fn looks_at(&self) -> Option<Instant> {
-        self.stalls_at().filter(|_| !self.is_stalled)
+        self.stalls_at().filter(|_| self.goes_on())
     }
 
     pub(crate) const fn is_stalled(&self) -> bool {
         self.is_stalled
+    }
+
+    /// Data may be written to it.
+    pub(crate) const fn goes_on(&self) -> bool {
+        !self.is_stalled && !self.is_retired
     }
 
     /// So many bytes are written to it.

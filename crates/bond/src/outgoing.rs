@@ -135,9 +135,9 @@ impl Outgoing {
     /// What is to be written next: what lies where it does not go on, then what is new. Where there is nothing new a chunk
     /// that is late and that all others wait for goes a second time.
     pub(crate) fn work(&mut self, now: Instant, members: &[Member]) -> Option<Work> {
-        if self.has_orphans || members.iter().any(Member::is_stalled) {
+        if self.has_orphans || members.iter().any(|member| !member.goes_on()) {
             let goes_on = |chunk: &Chunk| {
-                members.iter().any(|member| Some(member.id) == chunk.on && !member.is_stalled())
+                members.iter().any(|member| Some(member.id) == chunk.on && member.goes_on())
             };
             let lost = self.under_way.iter().find(|(_, chunk)| !goes_on(chunk));
             if let Some((offset, chunk)) = lost {
@@ -150,6 +150,12 @@ impl Outgoing {
         }
         let (offset, first) = self.under_way.first_key_value()?;
         (first.due <= now).then_some(Work::Again { offset: *offset, not_by: first.on })
+    }
+
+    /// Bytes that wait for a connection, and not for the receiver.
+    pub(crate) const fn sendable(&self) -> usize {
+        let allowed = self.limit.saturating_sub(self.next);
+        if (self.pending_len as u64) < allowed { self.pending_len } else { allowed as usize }
     }
 
     const fn may_send_new(&self) -> bool {

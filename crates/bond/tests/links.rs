@@ -268,3 +268,26 @@ fn what_a_peer_makes_the_host_keep_counts_as_held() {
     let (live, held) = (live.load(Ordering::Relaxed), bond.held());
     assert!(live <= 2 * held, "{live} bytes are kept, {held} are counted");
 }
+
+#[test]
+fn what_the_peer_wrote_to_a_connection_that_is_retired_counts_until_it_ends() {
+    let mut world = even(&[(20, 25), (20, 25)]);
+    let data: Vec<u8> = (0..400_000u32).map(|n| (n % 251) as u8).collect();
+    world.bonds[0].write(data.clone().into());
+    while world.connections[0][1].sent == 0 {
+        world.step();
+    }
+    // The receiver wants that link no more. What is under way there is acknowledged all the same.
+    world.bonds[1].retire(1);
+    let mut read = Vec::new();
+    for step in 0..4_000 {
+        world.step();
+        if step == 1_000 {
+            world.bonds.iter_mut().for_each(|bond| bond.leave(1));
+        }
+        while let Some(bytes) = world.bonds[1].read() {
+            read.extend_from_slice(&bytes);
+        }
+    }
+    assert!(read == data, "{} bytes", read.len());
+}

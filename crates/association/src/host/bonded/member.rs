@@ -37,6 +37,8 @@ pub(super) struct Member {
     /// Frames that the connection has not yet, and of the first one what it has not.
     backlog: VecDeque<[Bytes; 2]>,
     has_begun: bool,
+    /// Nothing is written to it any more: it is read until the peer has closed it.
+    pub(super) is_retired: bool,
     /// The peer has closed it.
     pub(super) has_ended: bool,
 }
@@ -47,7 +49,22 @@ impl Member {
         let Joining { connection, link, greeting, .. } = joining;
         connection.bind(link);
         let backlog = VecDeque::from([[greeting, Bytes::new()]]);
-        Self { number, link, connection, backlog, has_begun: true, has_ended: false }
+        Self {
+            number,
+            link,
+            connection,
+            backlog,
+            has_begun: true,
+            is_retired: false,
+            has_ended: false,
+        }
+    }
+
+    /// Nothing more is written to it.
+    pub(super) fn retire(&mut self) {
+        self.is_retired = true;
+        self.backlog.clear();
+        self.connection.close();
     }
 
     /// Whether something waits for the connection.

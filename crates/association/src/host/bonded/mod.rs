@@ -54,7 +54,7 @@ impl Bonded {
     }
 
     /// Carries what is written and brings what comes, for ever. `join` opens a connection by a link that has none, once the
-    /// stream is long enough, and those by links that are barred end.
+    /// stream is long enough or where none of its links may be used, and those by links that are barred end.
     pub async fn drive(
         &self,
         runtime: &impl Runtime,
@@ -65,7 +65,8 @@ impl Bonded {
             let due = poll_fn(|cx| Poll::Ready(self.lock().step(runtime.now(), cx))).await;
             let Links { open, barred } = links();
             self.lock().quit(&barred);
-            if self.lock().is_long() {
+            let wants_more = self.lock().is_long() || self.lock().is_stranded(&open);
+            if wants_more {
                 let free = open.into_iter().find(|link| self.lock().is_free(runtime.now(), *link));
                 if let Some(joining) = free.and_then(&join) {
                     self.lock().open(joining);

@@ -76,17 +76,24 @@ impl State {
         self.wake();
     }
 
-    /// The connections by these links end, if others go on: what they have goes by those.
+    /// Nothing more is written to the connections by these links, if others go on: what they have goes by those.
     pub(super) fn quit(&mut self, links: &[usize]) {
         let is_barred = |member: &Member| links.contains(&member.link);
         let goes_on = |member: &Member| !is_barred(member) && self.bond.goes_by(member.number);
         if !self.members.iter().any(goes_on) {
             return;
         }
-        for member in self.members.extract_if(.., |member| is_barred(member)) {
-            member.connection.close();
-            self.bond.leave(member.number);
+        let barred = self.members.iter_mut().filter(|member| is_barred(member));
+        for member in barred.filter(|member| !member.is_retired) {
+            member.retire();
+            self.bond.retire(member.number);
         }
+    }
+
+    /// Whether no connection goes by one of these links, which may be used.
+    pub(super) fn is_stranded(&self, open: &[usize]) -> bool {
+        let goes = |member: &Member| !member.is_retired && open.contains(&member.link);
+        self.goes_on() && !self.members.iter().any(goes)
     }
 
     fn add(&mut self, joining: Joining) -> usize {
@@ -126,7 +133,8 @@ impl State {
     /// A connection has failed. Where nobody answered, or none more may be opened, the others go on without it.
     fn member_failed(&mut self, now: Instant, at: usize, why: io::ErrorKind) {
         let member = &self.members[at];
-        let goes_on = why == io::ErrorKind::TimedOut || !member.connection.has_opened();
+        let is_lost = why == io::ErrorKind::TimedOut || !member.connection.has_opened();
+        let goes_on = member.is_retired || is_lost;
         if !self.is_over && (self.members.len() == 1 || !goes_on) {
             return self.fail(why);
         }
