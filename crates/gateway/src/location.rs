@@ -60,7 +60,7 @@ impl Located {
         }
     }
 
-    /// Looks up its names. A name of a further link that is not found leaves that link out.
+    /// Looks up its names. A name of a further link that is not found now is where it was; one that never was found leaves that link out.
     ///
     /// # Errors
     /// The name of the first link that is not found.
@@ -71,6 +71,7 @@ impl Located {
         lookups: &std::sync::Arc<Lookups>,
         listen: SocketAddr,
     ) -> Result<(), String> {
+        let before = self.found.borrow().clone();
         let mut found = vec![None; self.configured.len()];
         for (link, configured) in self.configured.iter().enumerate() {
             let Some(configured) = configured else { continue };
@@ -85,7 +86,8 @@ impl Located {
             found[link] = match addresses {
                 Ok(addresses) => addresses.into_iter().find(reached),
                 Err(error) if link == 0 => return Err(format!("{configured}: {error}")),
-                Err(_) => None,
+                // It may be there still.
+                Err(_) => before[link],
             };
             if link == 0 && found[0].is_none() {
                 return Err(format!("{configured}: it has no address that `listen` reaches"));

@@ -236,3 +236,30 @@ async fn a_link_that_costs_carries_what_is_too_much_for_the_other_one_or_no_more
     let reserve = carried_by_second("").await;
     assert!(reserve < 100_000, "{reserve}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bonded_flow_that_has_carried_little_leaves_a_link_that_dies_or_is_kept_in_reserve() {
+    let to = server(echo).await;
+    let [first, second] = free().await;
+    for use_of_second in ["", "bond = true"] {
+        let terminal =
+            format!("outer = \"udp\"\n[[backup]]\n{use_of_second}\n[[backup]]\nbond = true\n");
+        let site = Site::new(&to.to_string(), Some(first), [&*terminal, OPEN]).await;
+        // Nobody is at the third one.
+        let site = site.with_peer(&format!("backup = [\"{second}\", \"127.0.0.1:9\"]"));
+        let link = |listen| Link::new(listen, site.udp, 20, Span::from_millis(5), 0.0);
+        let backup = link(second);
+        let (_hub, terminal) = (site.hub(), site.terminal());
+        until(&terminal, |peer| peer.up && peer.link == 2).await;
+        let mut tcp = TcpStream::connect(site.forward).await.expect("a connection");
+        round(&mut tcp, 1_000).await;
+        let primary = link(first);
+        until(&terminal, |peer| peer.link == 1).await;
+        round(&mut tcp, 1_000).await;
+        backup.end();
+        round(&mut tcp, 1_000).await;
+        round(&mut tcp, 3_000_000).await;
+        assert_eq!(terminal.counters().cut.load(std::sync::atomic::Ordering::Relaxed), 0);
+        primary.end();
+    }
+}

@@ -184,7 +184,7 @@ impl PathMonitor {
         self.answered = None;
         for (n, path) in self.paths.iter_mut().enumerate() {
             if n == by {
-                path.up = true;
+                path.up = path.closed.is_none();
             } else if path.srtt.is_none() {
                 path.up = false;
             }
@@ -197,6 +197,9 @@ impl PathMonitor {
         self.used = Some(now);
         if slept {
             self.probe_soon(now, main);
+            for path in &mut self.paths {
+                path.next = path.next.min(now + IDLE);
+            }
         }
     }
 
@@ -224,6 +227,9 @@ impl PathMonitor {
         }
         path.good += 1;
         path.silent = 0;
+        if !path.up {
+            path.next = path.next.min(now + DOWN);
+        }
         if path.good >= GOOD {
             path.up = true;
         }
@@ -244,6 +250,10 @@ impl PathMonitor {
             if path.overdue(self.busy).is_some_and(|at| at <= now) {
                 (path.up, path.good) = (false, 0);
                 path.sent.pop_front();
+                // One probe may have been lost.
+                if path.silent <= 1 {
+                    path.next = path.next.min(now + DOWN);
+                }
             }
         }
     }
@@ -263,7 +273,8 @@ impl PathMonitor {
             }
             monitored.sent.push_back((self.serial, now));
             monitored.owes_word = false;
-            monitored.next = now + monitored.pause((used && path == main).then_some(self.busy));
+            monitored.next =
+                now + monitored.pause(used.then_some(if path == main { self.busy } else { IDLE }));
             monitored.silent += 1;
             probes.push((path, self.serial));
         }
@@ -298,11 +309,11 @@ impl MonitoredPath {
         self.lost -= self.lost / SMOOTH;
     }
 
-    /// Time until the next probe, which is `busy` where it is in use and works.
-    fn pause(&self, busy: Option<Span>) -> Span {
+    /// Time until the next probe, which is `used` where it works and content is sent, by it or by others.
+    fn pause(&self, used: Option<Span>) -> Span {
         match (self.up, self.link.is_metered) {
-            (true, false) => busy.unwrap_or(IDLE),
-            (true, true) => busy.unwrap_or(IDLE_METERED),
+            (true, false) => used.unwrap_or(IDLE),
+            (true, true) => used.unwrap_or(IDLE_METERED),
             (false, false) => DOWN,
             (false, true) => (DOWN * (1 << self.silent.min(8))).min(IDLE_METERED),
         }

@@ -6,7 +6,7 @@ use bentpipe_units::{BitRate, ByteCount};
 use serde::Deserialize;
 
 use super::check::Found;
-use super::{Config, Destination, Parsed};
+use super::{Config, Destination, Parsed, Role};
 use bentpipe_association::PublicKey;
 use bentpipe_association::endpoint::{Fec, Outer, Plan, PlannedPath, Route, Share};
 
@@ -136,9 +136,9 @@ impl Config {
         self.check_backups(found);
     }
 
-    /// The paths to a peer at these addresses, one over each link.
+    /// The paths to a peer at these addresses, one over each link. A hub has none: its terminals decide.
     pub(crate) fn plan(&self, addresses: &[Option<SocketAddr>]) -> Option<Plan> {
-        addresses.first()?.as_ref()?;
+        addresses.first()?.as_ref().filter(|_| self.role == Role::Terminal)?;
         let sources = std::iter::once(self.link.source).chain(self.backup.iter().map(|b| b.source));
         let paths = addresses.iter().zip(sources).enumerate();
         let paths = paths.flat_map(|(link, (address, local))| {

@@ -45,6 +45,15 @@ impl Association {
         }
         draft(outbox, write);
         let len = outbox.drafted().len() + OVERHEAD - FRONT;
+        if has_content(&outbox.drafted()[FRONT..]) && self.paths.is_shut(now, path) {
+            // To a connection that is bound to a closed link it looks as if that were down.
+            outbox.withdraw();
+            let path = self.paths.get(path);
+            if let Some(shaper) = &mut self.shapers[path.link()] {
+                shaper.count_sent(path.route().headers() + len);
+            }
+            return;
+        }
         let taken = self.paths.get_mut(path);
         if len > usize::from(taken.most()) {
             return self.send_fragments(now, path, outbox);
@@ -147,17 +156,11 @@ impl Association {
         };
         let plain = &outbox.drafted()[FRONT..];
         let (len, index) = (plain.len(), keys.index);
-        // To a connection that is bound to a closed link it looks as if that were down.
-        let is_kept_back = has_content(plain) && self.paths.is_shut(now, path);
         let used = self.paths.get_mut(path);
         let (link, ecn) = (used.link(), used.mark(now, has_content(plain)));
         let bytes = route.headers() + OVERHEAD + len;
         if let Some(shaper) = &mut self.shapers[link] {
             shaper.count_sent(bytes);
-        }
-        if is_kept_back {
-            outbox.withdraw();
-            return;
         }
         used.count(bytes);
         self.fec.sealed(now, Sealed { keys: index, plain, weighty });

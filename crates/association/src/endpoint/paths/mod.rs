@@ -201,11 +201,11 @@ impl Paths {
 
     /// The path that something came by; the one in use where that is not known.
     pub(super) fn of(&self, from: &Route) -> usize {
-        let same = |path: &Path| {
-            let ours = path.route().local.is_none_or(|ours| Some(ours) == from.local);
-            ours && path.ends_like(from)
-        };
-        self.list.iter().position(same).unwrap_or(self.main)
+        // Where two links lead to one address, that of this host tells them apart.
+        let same = |path: &Path| path.ends_like(from) && path.route().local == from.local;
+        let any = |path: &Path| path.ends_like(from) && path.route().local.is_none();
+        let found = self.list.iter().position(same).or_else(|| self.list.iter().position(any));
+        found.unwrap_or(self.main)
     }
 
     /// The paths that connections may take: the best one of each link that works if they are spread, and
@@ -250,8 +250,9 @@ impl Paths {
         self.main = path.min(self.list.len() - 1);
         if let Some(monitor) = &mut self.monitor {
             monitor.associated(self.main);
-            self.up = monitor.usable();
         }
+        // Its link may have been closed in the meantime.
+        self.choose();
     }
 
     /// The newest datagram of the peer came by this route. If the peer is elsewhere now, it has to prove it.

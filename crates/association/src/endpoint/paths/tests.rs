@@ -1,3 +1,4 @@
+use super::super::links::LinkPlan;
 use super::*;
 
 fn route(n: u8) -> Route {
@@ -102,4 +103,28 @@ fn an_address_of_this_host_is_kept_only_where_one_was_given() {
     paths.came_by(NOW, elsewhere, || 7);
     prove(&mut paths);
     assert_eq!(paths.get(0).route(), elsewhere);
+}
+
+#[test]
+fn where_two_links_lead_to_one_address_that_of_this_host_tells_them_apart() {
+    let lte = Some([10, 9, 9, 9].into());
+    let own = Route { local: lte, ..route(1) };
+    let paths = vec![PlannedPath { route: route(1), link: 0 }, PlannedPath { route: own, link: 1 }];
+    let links = [LinkPlan { is_reserve: false, is_metered: true }; LINKS];
+    let plan = Plan { paths, links, multipath: Multipath::Failover };
+    let mut paths = Paths::planned(NOW, &plan);
+    let elsewhere = Route { local: Some([10, 0, 0, 99].into()), ..route(1) };
+    assert_eq!((paths.of(&own), paths.of(&elsewhere)), (1, 0));
+    paths.count(paths.of(&own), 1_000);
+    assert_eq!(paths.carried()[..2], [0, 1_000]);
+}
+
+#[test]
+fn an_answer_by_a_link_that_was_closed_meanwhile_does_not_open_it() {
+    let paths = [0, 1].map(|link| PlannedPath { route: route(1 + link as u8), link }).to_vec();
+    let plan = Plan { paths, links: [LinkPlan::default(); LINKS], multipath: Multipath::Failover };
+    let mut paths = Paths::planned(NOW, &plan);
+    paths.set_link_open(NOW, 1, false);
+    paths.answered_by(1);
+    assert_eq!((paths.main(), paths.is_up(1)), (0, false));
 }
