@@ -192,9 +192,11 @@ impl<N: Network> Gateway<N> {
         Status::without_flows(self)
     }
 
-    /// What links have carried in this month; none where no link has a cap.
+    /// What links have carried in this month up to now; none where no link has a cap.
     pub fn usage(&self) -> Option<Usage> {
-        self.config.caps().next().map(|_| self.meter.usage())
+        self.config.caps().next()?;
+        self.look_after_caps();
+        Some(self.meter.usage())
     }
 
     /// Goes on with what was counted before a restart: to be called before anything is sent.

@@ -74,6 +74,14 @@ pub struct Usage {
     pub carried_bytes: [u64; LINKS],
 }
 
+impl Usage {
+    fn add(&mut self, other: &Self) {
+        for (carried, more) in self.carried_bytes.iter_mut().zip(other.carried_bytes) {
+            *carried = carried.saturating_add(more);
+        }
+    }
+}
+
 /// Counts what links carry in a month.
 #[derive(Debug)]
 pub(crate) struct Meter {
@@ -87,6 +95,8 @@ struct State {
     seen: [u64; LINKS],
     /// Links that may not be used.
     closed: [bool; LINKS],
+    /// What was counted in the month before, if it was the clock of this process that began another one.
+    over: Option<Usage>,
 }
 
 /// A link has come to its cap, or a month has begun in which it may be used again.
@@ -101,7 +111,7 @@ impl Meter {
     /// One that begins in this month.
     pub(crate) fn new(month: Month) -> Self {
         let usage = Usage { month, carried_bytes: [0; LINKS] };
-        let state = State { usage, seen: [0; LINKS], closed: [false; LINKS] };
+        let state = State { usage, seen: [0; LINKS], closed: [false; LINKS], over: None };
         Self { state: Mutex::new(state) }
     }
 
@@ -110,7 +120,10 @@ impl Meter {
         let mut state = lock(&self.state);
         // A clock that is behind after a start, as on machines without a battery, begins no month anew.
         if kept.month >= state.usage.month {
-            state.usage = kept;
+            state.usage.add(&kept);
+            state.usage.month = kept.month;
+        } else {
+            state.over = Some(kept);
         }
     }
 
@@ -119,19 +132,26 @@ impl Meter {
         lock(&self.state).usage.clone()
     }
 
-    /// The host has counted so much, and it is this month.
+    /// It is this month, and the host has counted so much.
     fn look(
         &self,
         month: Month,
-        counted: [ByteCount; LINKS],
+        counted: impl FnOnce() -> [ByteCount; LINKS],
         caps: impl Iterator<Item = (usize, ByteCount)>,
     ) -> Vec<Change> {
         let mut state = lock(&self.state);
-        let State { usage, seen, closed } = &mut *state;
+        let State { usage, seen, closed, over } = &mut *state;
         if month > usage.month {
-            *usage = Usage { month, carried_bytes: [0; LINKS] };
+            let next = Usage { month, carried_bytes: [0; LINKS] };
+            *over = Some(std::mem::replace(usage, next));
+        } else if month < usage.month
+            && let Some(before) = over.take_if(|before| before.month == month)
+        {
+            // The clock was ahead, and was set.
+            usage.add(&before);
+            usage.month = month;
         }
-        for (link, counted) in counted.iter().enumerate() {
+        for (link, counted) in counted().iter().enumerate() {
             usage.carried_bytes[link] += counted.get().saturating_sub(seen[link]);
             seen[link] = counted.get();
         }
@@ -152,8 +172,8 @@ impl Meter {
         calendar: u64,
         caps: impl Iterator<Item = (usize, ByteCount)>,
     ) {
-        let (month, counted) = (Month::of(calendar), host.carried_by_links());
-        for Change { link, is_open, cap } in self.look(month, counted, caps) {
+        let counted = || host.carried_by_links();
+        for Change { link, is_open, cap } in self.look(Month::of(calendar), counted, caps) {
             host.set_link_open(link, is_open);
             let link = link + 1;
             if is_open {
@@ -198,7 +218,7 @@ mod tests {
     fn look(meter: &Meter, at: &str, second_link: u64) -> Vec<bool> {
         let mut counted = [ByteCount::new(1 << 40); LINKS];
         counted[1] = ByteCount::new(second_link);
-        let changes = meter.look(month(at), counted, CAP.into_iter());
+        let changes = meter.look(month(at), || counted, CAP.into_iter());
         changes.iter().map(|change| change.is_open).collect()
     }
 
@@ -231,6 +251,15 @@ mod tests {
         assert_eq!(look(&meter, "1970-01", 0), [false]);
         assert_eq!(look(&meter, "2026-11", 0), []);
         assert_eq!(look(&meter, "2026-12", 0), [true]);
+    }
+
+    #[test]
+    fn a_clock_that_was_ahead_and_is_set_gives_nothing_away_and_takes_nothing() {
+        let meter = Meter::new(month("2031-01"));
+        meter.resume(Usage { month: month("2026-11"), carried_bytes: [0, 900, 0, 0] });
+        assert_eq!(look(&meter, "2031-01", 50), []);
+        assert_eq!(look(&meter, "2026-11", 100), [false]);
+        assert_eq!(look(&meter, "2026-12", 100), [true]);
     }
 
     #[test]

@@ -109,7 +109,12 @@ impl Gateway {
         if let Some(usage) = kept.clone() {
             self.inner.resume_usage(usage);
         }
-        let keeper = Arc::new(Mutex::new(Keeper::new(path, kept)));
+        let mut keeper = Keeper::new(path, kept);
+        if let Some(usage) = self.inner.usage() {
+            // Whether it can be written is said now, and not in a minute.
+            keeper.save(&usage);
+        }
+        let keeper = Arc::new(Mutex::new(keeper));
         self.usage = Some(keeper.clone());
         self.tasks.spawn(keep_usage(self.inner.clone(), keeper));
         Ok(())
@@ -165,6 +170,7 @@ impl Gateway {
     pub async fn stop(mut self) {
         self.tasks.abort_all();
         self.host.shutdown().await;
+        // What was carried until now counts as well.
         if let (Some(keeper), Some(usage)) = (&self.usage, self.inner.usage()) {
             lock(keeper).save(&usage);
         }

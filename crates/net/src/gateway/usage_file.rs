@@ -1,7 +1,7 @@
 //! What links have carried in this month, kept in a small file of JSON, so that a restart forgets no more than a minute.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use bentpipe_gateway::Usage;
@@ -30,13 +30,16 @@ pub enum UsageError {
     },
 }
 
-/// What the file says; none if there is no file yet.
+/// What the file says; none if there is no file yet, or nothing in it, which a crash may leave.
 pub(super) fn load(path: &Path) -> Result<Option<Usage>, UsageError> {
     let text = match fs::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(UsageError::File { path: path.to_owned(), error }),
     };
+    if text.is_empty() {
+        return Ok(None);
+    }
     let content = |error| UsageError::Content { path: path.to_owned(), error };
     serde_json::from_slice(&text).map(Some).map_err(content)
 }
@@ -58,7 +61,7 @@ impl Keeper {
 
     /// Writes what is new in the place of what was there, in one step.
     pub(super) fn save(&mut self, usage: &Usage) {
-        if self.saved.as_ref() == Some(usage) {
+        if self.saved.as_ref().is_some_and(|saved| !is_news(usage, saved)) {
             return;
         }
         match self.write(usage) {
@@ -74,9 +77,18 @@ impl Keeper {
     fn write(&self, usage: &Usage) -> io::Result<()> {
         let mut beside = self.path.as_os_str().to_owned();
         beside.push(".new");
-        fs::write(&beside, serde_json::to_vec(usage)?)?;
+        let mut file = File::create(&beside)?;
+        file.write_all(&serde_json::to_vec(usage)?)?;
+        // Or a crash may leave the new name without what is behind it.
+        file.sync_all()?;
         fs::rename(&beside, &self.path)
     }
+}
+
+/// Whether more was carried than the file says. What was asked for earlier may come later.
+fn is_news(usage: &Usage, saved: &Usage) -> bool {
+    let mut both = usage.carried_bytes.iter().zip(&saved.carried_bytes);
+    usage.month != saved.month || both.any(|(now, saved)| now > saved)
 }
 
 #[cfg(test)]
@@ -98,7 +110,9 @@ mod tests {
     fn a_file_of_something_else_is_named() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("usage");
-        for text in ["", "{}", "[1]", "{\"month\":\"2026-13\",\"carried_bytes\":[0,0,0,0]}"] {
+        fs::write(&path, "").expect("a file");
+        assert!(load(&path).expect("what a crash left").is_none());
+        for text in ["{}", "[1]", "{\"month\":\"2026-13\",\"carried_bytes\":[0,0,0,0]}"] {
             fs::write(&path, text).expect("a file");
             let error = load(&path).expect_err(text).to_string();
             assert!(error.contains("usage: not what links have carried"), "{error}");
