@@ -201,8 +201,9 @@ async fn a_bonded_flow_uses_four_links_at_once() {
         round(&mut tcp, 10_000_000).await;
     }
     for link in links {
+        // Without the flow it carries some kilobytes of probes.
         let carried = link.end().bytes;
-        assert!(carried > 1_000_000, "{carried} bytes by one of the links");
+        assert!(carried > 200_000, "{carried} bytes by one of the links");
     }
 }
 
