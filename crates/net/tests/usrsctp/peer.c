@@ -241,6 +241,8 @@ int main(int argc, char **argv)
 	printf("closed\n");
 	fflush(stdout);
 	usrsctp_close(sock);
+	/* Whoever did not get the SHUTDOWN COMPLETE asks again, and the stack must be there to answer (RFC 9260, section 8.4). */
+	usleep(4000000);
 	for (int i = 0; i < 100 && usrsctp_finish() != 0; i++)
 		usleep(50000);
 	return right ? 0 : 1;
