@@ -1,12 +1,15 @@
 //! `bentpipe top`: the peers and flows of a gateway as they are now.
 
 pub(in crate::commands) mod fetch;
+mod quantities;
 mod screen;
 mod tables;
+mod view;
 
 use std::io::{IsTerminal as _, Write};
 
-use self::tables::{Tables, View};
+use self::tables::Tables;
+use self::view::View;
 use crate::args::Top;
 use crate::commands::runtime::runtime;
 use crate::failure::Failure;

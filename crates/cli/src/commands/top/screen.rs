@@ -11,7 +11,9 @@ use ratatui::style::{Color, Style, Stylize as _};
 use ratatui::text::Line;
 use ratatui::widgets::{self, Paragraph, Sparkline, Wrap};
 
-use super::tables::{FLOWS, PEERS, Row, Tables, View, fit, rate};
+use super::quantities::rate;
+use super::tables::{FLOWS, PEERS, Row, Tables, fit};
+use super::view::View;
 use crate::failure::Failure;
 
 /// Time between two looks.

@@ -7,6 +7,8 @@ use bentpipe_gateway::{FlowStatus, LinkStatus, PeerStatus, Role, Status};
 use bentpipe_units::{ByteCount, Span};
 use comfy_table::{CellAlignment, Table, presets};
 
+use super::quantities::{bytes, rate, round_trip, time};
+use super::view::View;
 use crate::output::columns::{Column, fitting};
 use crate::output::harmless::harmless;
 
@@ -39,70 +41,6 @@ pub(super) const FLOWS: [(&str, u8); 12] = [
 ];
 /// Columns in front that are text.
 const TEXTS: usize = 3;
-
-/// Which flows are shown, and in which order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct View {
-    pub(super) sort: Sort,
-    /// Those are shown of which a cell has this in it, in whatever letters.
-    pub(super) filter: String,
-}
-
-/// What comes first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Sort {
-    /// The flow that carries most now.
-    #[default]
-    Rate,
-    /// The one that has carried most.
-    Bytes,
-    /// The youngest one.
-    Age,
-    /// The one with the longest round trip.
-    RoundTrip,
-    /// The one with the most retransmissions.
-    Retransmitted,
-}
-
-impl Sort {
-    /// The order after this one.
-    pub(super) const fn next(self) -> Self {
-        match self {
-            Self::Rate => Self::Bytes,
-            Self::Bytes => Self::Age,
-            Self::Age => Self::RoundTrip,
-            Self::RoundTrip => Self::Retransmitted,
-            Self::Retransmitted => Self::Rate,
-        }
-    }
-
-    /// What it is called.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Bytes => "bytes",
-            Self::Age => "age",
-            Self::RoundTrip => "RTT",
-            Self::Retransmitted => "retransmissions",
-        }
-    }
-
-    /// The larger it is, the earlier a flow that carries so many bits per second comes.
-    fn place(self, flow: &FlowStatus, rate: f64) -> f64 {
-        let sender = flow.connection;
-        match self {
-            Self::Rate => rate,
-            Self::Bytes => (flow.sent + flow.received).get() as f64,
-            Self::Age => -flow.age.as_secs_f64(),
-            Self::RoundTrip => {
-                sender.and_then(|sender| sender.srtt).map_or(-1.0, Span::as_secs_f64)
-            }
-            Self::Retransmitted => {
-                sender.map_or(-1.0, |sender| sender.retransmitted_segments as f64)
-            }
-        }
-    }
-}
 
 /// What is shown of a gateway.
 #[derive(Clone, Debug, PartialEq)]
@@ -270,42 +208,6 @@ fn or_dash<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| "-".to_owned(), text)
 }
 
-pub(super) fn rate(bits: f64) -> String {
-    scaled(bits, "bit/s")
-}
-
-fn bytes(count: ByteCount) -> String {
-    scaled(count.get() as f64, "B")
-}
-
-/// A quantity with three digits.
-fn scaled(value: f64, unit: &str) -> String {
-    let (factor, prefix) = match value {
-        v if v >= 999.5e6 => (1e-9, "G"),
-        v if v >= 999.5e3 => (1e-6, "M"),
-        v if v >= 999.5 => (1e-3, "k"),
-        v => return format!("{v:.0} {unit}"),
-    };
-    let value = value * factor;
-    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    format!("{value:.digits$} {prefix}{unit}")
-}
-
-fn round_trip(span: Span) -> String {
-    let millis = span.as_secs_f64() * 1e3;
-    if millis < 10.0 { format!("{millis:.2} ms") } else { format!("{millis:.0} ms") }
-}
-
-fn time(span: Span) -> String {
-    let seconds = span.as_nanos() / 1_000_000_000;
-    match (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60) {
-        (0, 0, 0, s) => format!("{s} s"),
-        (0, 0, m, s) => format!("{m}:{s:02} min"),
-        (0, h, m, _) => format!("{h}:{m:02} h"),
-        (d, h, ..) => format!("{d} d {h} h"),
-    }
-}
-
 /// Cells around what is in a column of a table that is printed.
 const GAP: usize = 2;
 
@@ -332,6 +234,7 @@ pub(super) mod tests {
     use bentpipe_units::BitRate;
 
     use super::*;
+    use crate::commands::top::view::Sort;
 
     /// A gateway with two flows, after so many seconds.
     pub(in crate::commands::top) fn status(seconds: u64) -> Status {
@@ -485,26 +388,5 @@ pub(super) mod tests {
         let text = Tables::new(&status, None, &View::default()).text(None);
         assert!(text.contains("\u{fffd}[2Jevil\u{fffd}\u{fffd}:80"), "{text:?}");
         assert!(!text.contains(['\u{1b}', '\r']), "{text:?}");
-    }
-
-    #[test]
-    fn quantities_have_three_digits() {
-        for (value, text) in [
-            (0.0, "0 B"),
-            (999.0, "999 B"),
-            (1000.0, "1.00 kB"),
-            (9_996.0, "10.0 kB"),
-            (99_960.0, "100 kB"),
-            (999_600.0, "1.00 MB"),
-            (123_456_789.0, "123 MB"),
-            (5e12, "5000 GB"),
-        ] {
-            assert_eq!(scaled(value, "B"), text);
-        }
-        for (seconds, text) in
-            [(59, "59 s"), (61, "1:01 min"), (3_700, "1:01 h"), (90_000, "1 d 1 h")]
-        {
-            assert_eq!(time(Span::from_secs(seconds)), text);
-        }
     }
 }
