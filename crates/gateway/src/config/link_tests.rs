@@ -140,3 +140,11 @@ fn a_hub_leaves_the_use_of_links_to_its_terminals() {
         assert!(error.contains("the terminal decides"), "{error}");
     }
 }
+
+#[test]
+fn a_hub_that_knows_where_its_terminal_is_leaves_the_paths_to_it() {
+    let text = "role = \"hub\"\nkey = \"key\"\nlisten = \"0.0.0.0:25300\"\n[peers.sea]\n\
+                key = \"g9GFFU8rGj+Q69zpXoj1ecxx/izHNwRWbH/BhgNl9w8=\"\naddress = \"192.0.2.7:25300\"";
+    let config = Config::parse("gateway.toml", text).expect("a hub");
+    assert_eq!(config.plan(&[Some(SocketAddr::from(([192, 0, 2, 7], 25_300)))]), None);
+}
