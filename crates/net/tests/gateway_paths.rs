@@ -208,14 +208,16 @@ async fn a_bonded_flow_uses_four_links_at_once() {
 }
 
 /// The second link of a bond is used so. Returns what it carried of 16 MB.
+/// The first one is slow, so that it has too much to do on a busy host, too.
 async fn carried_by_second(settings: &str) -> u64 {
     let to = server(echo).await;
     let [first, second] = free().await;
     let settings = [&*format!("outer = \"udp\"\n[backup]\n{settings}"), OPEN];
     let site = Site::new(&to.to_string(), Some(first), settings).await;
     let site = site.with_peer(&format!("backup = \"{second}\""));
-    let link = |listen, millis| Link::new(listen, site.udp, 20, Span::from_millis(millis), 0.0);
-    let (_near, far) = (link(first, 5), link(second, 15));
+    let link =
+        |listen, mbps, millis| Link::new(listen, site.udp, mbps, Span::from_millis(millis), 0.0);
+    let (_near, far) = (link(first, 6, 5), link(second, 20, 15));
     let (_hub, terminal) = (site.hub(), site.terminal());
     until(&terminal, |peer| peer.up).await;
     let mut tcp = TcpStream::connect(site.forward).await.expect("a connection");
@@ -230,12 +232,12 @@ async fn carried_by_second(settings: &str) -> u64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_that_costs_carries_what_is_too_much_for_the_other_one_or_no_more_than_its_cap() {
     let spilled = carried_by_second("bond = true\nuse = \"spill\"").await;
-    assert!(spilled > 500_000, "{spilled}");
+    assert!(spilled > 300_000, "{spilled} bytes spilled");
     // Both directions count, of which the link says the one that has less.
     let capped = carried_by_second("bond = true\ncap = \"1 MB\"").await;
-    assert!((200_000..3_000_000).contains(&capped), "{capped}");
+    assert!((200_000..3_000_000).contains(&capped), "{capped} bytes below the cap");
     let reserve = carried_by_second("").await;
-    assert!(reserve < 100_000, "{reserve}");
+    assert!(reserve < 100_000, "{reserve} bytes in reserve");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
