@@ -2,6 +2,7 @@
 
 use bentpipe_link::mac::UPLINKS;
 use bentpipe_link::queue::QUEUES;
+use bentpipe_link::{ModelSpec, QueueLimit};
 use bentpipe_scenario::{Scenario, ScenarioError};
 use bentpipe_sim::{Silent, run};
 
@@ -243,4 +244,35 @@ fn a_setting_that_cannot_be_is_named_with_what_would_be_right() {
         assert_eq!(error.key, Some(format!("links.a.queue.{key}")), "{error}");
         assert!(error.message.contains(words) && error.line.is_some(), "{error}");
     }
+}
+
+#[test]
+fn a_queue_in_products_holds_the_rate_of_its_direction_times_the_round_trip() {
+    let limits = |room: &str, more: &str| {
+        // 1 Mbit/s, 5 ms one way.
+        let text = format!("{}\n{more}", queue(room));
+        let spec = Scenario::parse("test.toml", &text)?.run_spec(None, false)?;
+        let links = spec.links.iter().find(|link| link.name == "a").expect("link a");
+        let limit = |models: &[ModelSpec]| match models[0] {
+            ModelSpec::Rate { queue: QueueLimit::Bytes(bytes), .. } => bytes.get(),
+            ref other => panic!("{other:?}"),
+        };
+        Ok::<_, ScenarioError>([limit(&links.forward_link), limit(&links.return_link)])
+    };
+    assert_eq!(limits("\"1 BDP\"", ""), Ok([1250, 1250]));
+    assert_eq!(limits("\"0.5BDP\"", ""), Ok([625, 625]));
+    let slow_return = "[links.a.return]\nrate = \"100 kbit/s\"\ndelay = \"15 ms\"";
+    assert_eq!(limits("\"2 BDP\"", slow_return), Ok([5000, 500]));
+    for (text, key) in [
+        (queue("\"1 BDP\"").replace("delay = \"5 ms\"", ""), "links.a.queue"),
+        (
+            queue("{ discipline = \"red\", limit = \"1 BDP\" }").replace("delay = \"5 ms\"", ""),
+            "links.a.queue.limit",
+        ),
+    ] {
+        let error = refused(&text);
+        assert_eq!(error.key.as_deref(), Some(key), "{error}");
+        assert!(error.message.contains("a link with `rate` and `delay`"), "{error}");
+    }
+    assert!(refused(&queue("\"-1 BDP\"")).to_string().contains("BDP"));
 }

@@ -282,7 +282,7 @@ fn models(
 ) -> Result<Vec<ModelSpec>, Problem> {
     let both = LinkTable {
         rate: table.rate,
-        queue: table.queue.map(|room| Named(QueueTable::Eager(room.0.0))),
+        queue: table.queue.map(|room| Named(QueueTable::Eager(room.0))),
         ber: table.ber,
         loss: table.loss,
         ..LinkTable::default()

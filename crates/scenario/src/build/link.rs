@@ -9,7 +9,7 @@ use bentpipe_wire::Kind;
 
 use super::losses;
 use super::node;
-use super::queue::unfit;
+use super::queue::{product, unfit};
 use super::rain::Rain;
 use super::trace;
 use crate::error::did_you_mean;
@@ -137,8 +137,8 @@ pub(super) fn direction(
     }
     match (rate, queue) {
         _ if held || sends => {}
-        (Some(Quantity(rate)), queue) => {
-            let queue = drop_tail(queue);
+        (Some(Quantity(rate)), _) => {
+            let queue = drop_tail(link, key, both, own)?;
             models.push(match &rain {
                 Some(rain) => rain.line(rate, queue, origin.source)?,
                 None if fades.is_empty() => ModelSpec::Rate { rate, queue },
@@ -146,10 +146,7 @@ pub(super) fn direction(
             });
         }
         (None, Some(_)) => {
-            let own_queue = own.is_some_and(|o| o.queue.is_some());
-            let path = ["links", link, key, "queue"];
-            let path = if own_queue { &path[..] } else { &["links", link, "queue"] };
-            return problem(path, "a queue needs a `rate` to wait for");
+            return problem(&queue_path(link, key, own), "a queue needs a `rate` to wait for");
         }
         (None, None) => {}
     }
@@ -216,7 +213,7 @@ fn traced(
     } else {
         &["links", link, "trace"]
     };
-    let queue = drop_tail(own.and_then(|own| own.queue.as_ref()).or(both.queue.as_ref()));
+    let queue = drop_tail(link, key, both, own)?;
     let models = trace::models(path, table, source, queue)?;
     if models.first().is_some_and(is_transmitter) && Rain::of(link, key, both, own).is_none() {
         let rate = own.and_then(|own| own.rate).or(both.rate);
@@ -235,11 +232,23 @@ fn traced(
 }
 
 /// What may wait in a queue that loses what finds it full.
-fn drop_tail(queue: Option<&Named<QueueTable>>) -> QueueLimit {
-    match queue {
-        Some(Named(QueueTable::Eager(queue))) => *queue,
-        _ => QueueLimit::Unlimited,
-    }
+fn drop_tail(
+    link: &str,
+    key: &str,
+    both: &LinkTable,
+    own: Option<&LinkDirection>,
+) -> Result<QueueLimit, Problem> {
+    let queue = own.and_then(|own| own.queue.as_ref()).or(both.queue.as_ref());
+    let Some(Named(QueueTable::Eager(room))) = queue else { return Ok(QueueLimit::Unlimited) };
+    let rate = own.and_then(|own| own.rate).or(both.rate).map(|rate| rate.0);
+    let limit = room.limit(product(both, rate));
+    limit.or_else(|message| problem(&queue_path(link, key, own), message))
+}
+
+/// Path of the queue of a direction: its own one, or that of both directions.
+fn queue_path<'a>(link: &'a str, key: &'a str, own: Option<&LinkDirection>) -> Vec<&'a str> {
+    let is_own = own.is_some_and(|own| own.queue.is_some());
+    if is_own { vec!["links", link, key, "queue"] } else { vec!["links", link, "queue"] }
 }
 
 /// The model has a queue before it.

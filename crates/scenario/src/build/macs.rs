@@ -8,6 +8,7 @@ use bentpipe_sim::MacPlace;
 use bentpipe_units::BitRate;
 
 use super::node;
+use super::queue::product;
 use super::radio::radio;
 use crate::error::did_you_mean;
 use crate::problem::{Problem, problem};
@@ -70,7 +71,7 @@ impl<'a> OneWay<'a> {
         brought: &Registry,
     ) -> Result<QueueSpec, Problem> {
         queue
-            .spec(brought)
+            .spec(product(self.both, self.rate()), brought)
             .or_else(|(key, message)| problem(&[&self.queue_path()[..], &[key]].concat(), message))
     }
 }

@@ -4,10 +4,11 @@ use bentpipe_link::queue::{
     AckReconstructionConfig, DisciplineSpec, FqCodelConfig, QueueSpec, RedConfig,
 };
 use bentpipe_link::{CustomError, QueueLimit, Registry};
-use bentpipe_units::ByteCount;
+use bentpipe_units::{BitRate, ByteCount};
 
 use super::aqm;
 use crate::error::did_you_mean;
+use crate::schema::link::{LinkDirection, LinkTable};
 use crate::schema::quantity::{Quantity, Room};
 use crate::schema::queue::QueueTable;
 
@@ -15,17 +16,26 @@ use crate::schema::queue::QueueTable;
 const LIMIT: QueueLimit = QueueLimit::Packets(50);
 
 impl QueueTable {
-    /// The queue, as one that holds its packets.
+    /// The queue, as one that holds its packets; `product` is the bandwidth-delay product of its link, if that is known.
     ///
     /// # Errors
     /// The key that cannot be, and why.
-    pub(crate) fn spec(&self, brought: &Registry) -> Result<QueueSpec, (&'static str, String)> {
+    pub(crate) fn spec(
+        &self,
+        product: Option<ByteCount>,
+        brought: &Registry,
+    ) -> Result<QueueSpec, (&'static str, String)> {
+        let room = |limit: &Option<Quantity<Room>>, default: QueueLimit| match limit {
+            None => Ok(default),
+            Some(Quantity(room)) => room.limit(product).map_err(|message| ("limit", message)),
+        };
         let held = |limit: &Option<Quantity<Room>>, discipline| {
-            Ok(QueueSpec { limit: limit.map_or(LIMIT, |room| room.0.0), discipline })
+            Ok(QueueSpec { limit: room(limit, LIMIT)?, discipline })
         };
         match self {
-            Self::Eager(limit) => {
-                Ok(QueueSpec { limit: *limit, discipline: DisciplineSpec::DropTail })
+            Self::Eager(room) => {
+                let limit = room.limit(product).map_err(|message| ("limit", message))?;
+                Ok(QueueSpec { limit, discipline: DisciplineSpec::DropTail })
             }
             Self::DropTail { limit } => held(limit, DisciplineSpec::DropTail),
             Self::Red { limit, min, max, weight, probability, gentle, ecn } => {
@@ -53,7 +63,7 @@ impl QueueTable {
             Self::FqCodel { limit, flows, quantum, target, interval, ecn } => {
                 let codel = aqm::codel(*target, *interval, *ecn)?;
                 let config = aqm::fq_codel(*flows, *quantum, codel)?;
-                let limit = limit.map_or(FqCodelConfig::LIMIT, |room| room.0.0);
+                let limit = room(limit, FqCodelConfig::LIMIT)?;
                 Ok(QueueSpec { limit, discipline: DisciplineSpec::FqCodel(config) })
             }
             Self::Pie { limit, target, update, alpha, beta, max_burst, ecn, mark_threshold } => {
@@ -97,6 +107,16 @@ impl QueueTable {
             }
         }
     }
+}
+
+/// What is under way in a round trip on a link that has this rate in a direction, where it says its delays.
+pub(super) fn product(link: &LinkTable, rate: Option<BitRate>) -> Option<ByteCount> {
+    let delay = |own: &Option<LinkDirection>| {
+        own.as_ref().and_then(|own| own.delay).or(link.delay).map(|delay| delay.0)
+    };
+    let round_trip = delay(&link.forward_link)? + delay(&link.return_link)?;
+    let bits = rate?.as_bps() as f64 * round_trip.as_secs_f64();
+    Some(ByteCount::new((bits / 8.0).round() as u64))
 }
 
 fn at_least_one(key: &'static str, value: u32) -> Result<u32, (&'static str, String)> {

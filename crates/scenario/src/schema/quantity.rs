@@ -86,9 +86,30 @@ impl Written for Percent {
     const PATTERN: &'static str = r"^\d+(\.\d+)? ?%$";
 }
 
-/// Room of a queue: packets, bytes, or no limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room(pub QueueLimit);
+/// Room of a queue: packets, bytes, bandwidth-delay products of its link, or no limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Room {
+    /// As it is.
+    Limit(QueueLimit),
+    /// So many times what is under way on the link in a round trip at its rate.
+    Products(f64),
+}
+
+impl Room {
+    /// What may wait where the link has this bandwidth-delay product, if it is known.
+    pub(crate) fn limit(self, product: Option<ByteCount>) -> Result<QueueLimit, String> {
+        match (self, product) {
+            (Self::Limit(limit), _) => Ok(limit),
+            (Self::Products(times), Some(product)) => {
+                let bytes = (times * product.get() as f64).round() as u64;
+                Ok(QueueLimit::Bytes(ByteCount::new(bytes)))
+            }
+            (Self::Products(times), None) => Err(format!(
+                "{times} BDP: that needs a link with `rate` and `delay`; write packets or bytes"
+            )),
+        }
+    }
+}
 
 impl FromStr for Room {
     type Err = String;
@@ -96,22 +117,26 @@ impl FromStr for Room {
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if text == "unlimited" {
-            return Ok(Self(QueueLimit::Unlimited));
+            return Ok(Self::Limit(QueueLimit::Unlimited));
         }
         let packets = text.strip_suffix("packets").or_else(|| text.strip_suffix("packet"));
         if let Some(count) = packets.and_then(|count| count.trim().parse().ok()) {
-            return Ok(Self(QueueLimit::Packets(count)));
+            return Ok(Self::Limit(QueueLimit::Packets(count)));
         }
-        let bytes = text.parse().map(|bytes| Self(QueueLimit::Bytes(bytes)));
+        let products = text.strip_suffix("BDP").and_then(|times| times.trim().parse::<f64>().ok());
+        if let Some(times) = products.filter(|times| (0.0..=1e6).contains(times)) {
+            return Ok(Self::Products(times));
+        }
+        let bytes = text.parse().map(|bytes| Self::Limit(QueueLimit::Bytes(bytes)));
         bytes.map_err(|_| format!("`{text}` is not a queue: write {}", Self::EXPECTED))
     }
 }
 
 impl Written for Room {
     const NAME: &'static str = "Room";
-    const EXPECTED: &'static str = "\"100 packets\", a size such as \"64 kB\", or \"unlimited\"";
+    const EXPECTED: &'static str = "\"100 packets\", a size such as \"64 kB\", \"1 BDP\" (rate times round trip of the link), or \"unlimited\"";
     const PATTERN: &'static str =
-        r"^(unlimited|\d+ ?packets?|\d[\d_]*(\.\d+)? ?(B|kB|MB|GB|KiB|MiB|GiB))$";
+        r"^(unlimited|\d+ ?packets?|\d+(\.\d+)? ?BDP|\d[\d_]*(\.\d+)? ?(B|kB|MB|GB|KiB|MiB|GiB))$";
 }
 
 impl<'de, T> Deserialize<'de> for Quantity<T>

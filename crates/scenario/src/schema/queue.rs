@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_link::QueueLimit;
 use bentpipe_units::{ByteCount, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,7 +15,7 @@ use super::quantity::{Probability, Quantity, Room, Written as _};
 pub enum QueueTable {
     /// Drop-tail without held packets: the fate of each one is known when it comes.
     #[serde(skip)]
-    Eager(QueueLimit),
+    Eager(Room),
     /// First in, first out; what finds the queue full is lost.
     DropTail {
         /// What may wait; 50 packets.
@@ -161,7 +160,7 @@ pub enum QueueTable {
 
 impl Choice for QueueTable {
     const KEY: &'static str = "discipline";
-    const EXPECTED: &'static str = "\"100 packets\", a size such as \"64 kB\", \"unlimited\", \
+    const EXPECTED: &'static str = "\"100 packets\", a size such as \"64 kB\", \"1 BDP\", \"unlimited\", \
                                     the name of a discipline such as \"red\", or a table with one";
 
     const SHORT: Option<&'static str> = Some(Room::PATTERN);
@@ -169,6 +168,6 @@ impl Choice for QueueTable {
     fn short(text: &str) -> Option<Result<Self, String>> {
         let begins_with = |c: char| text.trim().starts_with(c);
         let is_room = text.trim() == "unlimited" || ('0'..='9').any(begins_with);
-        is_room.then(|| text.parse().map(|room: Room| Self::Eager(room.0)))
+        is_room.then(|| text.parse().map(Self::Eager))
     }
 }
