@@ -1,13 +1,14 @@
 //! What is found out by many runs of scenarios.
 //!
 //! An [`experiment`] is a scenario, a sweep, metrics and claims in TOML ([`Experiment`]); those that come with
-//! the program are in the [`library`]. [`compare`] asks which protocol does best in one scenario, and
+//! the program are in the [`library`]. A [`sweep`] is many runs of a scenario, a row of a table for each. [`compare`] asks which protocol does best in one scenario, and
 //! [`validation`] how TCP here compares with TCP elsewhere. [`storms`] let everything go wrong around the product.
 
 pub mod compare;
 pub mod experiment;
 pub mod library;
 pub mod storms;
+pub mod sweep;
 pub mod validation;
 
 pub use experiment::{Experiment, Progress, SweepOptions};

@@ -6,6 +6,7 @@
 mod build;
 mod error;
 mod extensions;
+mod identity;
 pub mod library;
 mod load;
 mod old_keys;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use bentpipe_sim::RunSpec;
 
 use crate::error::{ScenarioError, did_you_mean};
+use crate::identity::identity;
 use crate::old_keys;
 use crate::profile::profile;
 use crate::text::{locate, read, set};
@@ -138,6 +139,19 @@ impl Scenario {
     /// The files that it reads besides its own, so that no result is written over them.
     pub fn reads(&self) -> Vec<PathBuf> {
         reads::files(&self.file, &self.source)
+    }
+
+    /// What its runs depend on besides their seed and the program, as a hash: its values, whatever their order and the
+    /// comments, and the contents of the files that it reads.
+    ///
+    /// # Errors
+    /// When one of those files cannot be read.
+    pub fn identity(&self) -> Result<[u8; 32], ScenarioError> {
+        let files = self.reads();
+        identity(&self.text, files.iter().map(PathBuf::as_path)).map_err(|(path, error)| {
+            let source = path.display().to_string();
+            ScenarioError { source, line: None, key: None, message: error.to_string() }
+        })
     }
 
     /// What to tell whoever wrote it: keys that have another name now.

@@ -34,14 +34,23 @@ const BATCH: usize = 65_536;
 /// When the file is broken, a column is not known or has no numbers, a time is not later than the one before it, or a value
 /// cannot be, with the number of the row.
 pub fn read(file: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
-    // Where a page promises a dictionary and there is none, the library panics.
+    let broken = |problem: String| TraceError::whole(file, problem);
+    guarded(|| read_whole(file, bytes)).unwrap_or_else(|problem| Err(broken(problem)))
+}
+
+/// Does what reads Parquet on a thread of its own ([`THREAD`]): where a page promises a dictionary and there is none, the
+/// library panics.
+///
+/// # Errors
+/// When it panicked, or there is no thread: what to say of the file.
+pub fn guarded<R: Send>(read: impl FnOnce() -> R + Send) -> Result<R, String> {
     std::thread::scope(|scope| {
         let reader = std::thread::Builder::new().name(THREAD.to_owned());
-        let read = reader.spawn_scoped(scope, || read_whole(file, bytes));
-        let broken = |problem: String| TraceError::whole(file, problem);
-        read.map_err(|error| broken(format!("there is no thread to read it: {error}")))?
+        let reader = reader.spawn_scoped(scope, read);
+        reader
+            .map_err(|error| format!("there is no thread to read it: {error}"))?
             .join()
-            .unwrap_or_else(|_| Err(broken("it is no Parquet: a page is damaged".to_owned())))
+            .map_err(|_| "it is no Parquet: a page is damaged".to_owned())
     })
 }
 

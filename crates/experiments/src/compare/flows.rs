@@ -21,7 +21,7 @@ pub(crate) fn changes(scenario: &Scenario, name: &str) -> Result<Vec<Override>, 
 }
 
 /// The flows that are compared: those that are named, or all bulk transfers.
-pub(super) fn chosen(spec: &RunSpec, names: &[String]) -> Result<Vec<usize>, String> {
+pub(crate) fn chosen(spec: &RunSpec, names: &[String]) -> Result<Vec<usize>, String> {
     let known = || spec.flows.iter().map(|flow| flow.name.as_str());
     let mut chosen = Vec::new();
     for name in names {
@@ -43,4 +43,15 @@ pub(super) fn chosen(spec: &RunSpec, names: &[String]) -> Result<Vec<usize>, Str
     chosen.sort_unstable();
     chosen.dedup();
     Ok(chosen)
+}
+
+/// Refuses flows whose variants would change a part of them only.
+pub(crate) fn end_to_end(spec: &RunSpec, flows: &[usize]) -> Result<(), String> {
+    let through = flows.iter().map(|flow| &spec.flows[*flow]).find(|flow| !flow.proxies.is_empty());
+    let Some(flow) = through else { return Ok(()) };
+    let name = &flow.name;
+    Err(format!(
+        "flow `{name}` goes through proxies: variants would change nothing but its first leg; set \
+         flows.{name}.through=[] and compare variants with `+split`, or set protocols of the proxies"
+    ))
 }

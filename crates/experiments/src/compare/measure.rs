@@ -1,7 +1,7 @@
 //! What is measured of a run that is compared with others.
 
 use bentpipe_link::ModelSpec;
-use bentpipe_record::{LimitCounts, RunSummary, Sample, TransportCounters};
+use bentpipe_record::{LimitCounts, LinkSummary, RunSummary, Sample, TransportCounters};
 use bentpipe_sim::{FlowSpec, Observer, RunSpec};
 use bentpipe_units::Span;
 
@@ -12,24 +12,40 @@ const EVERY: Span = Span::from_millis(100);
 
 /// What one run came to.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Measured {
+pub struct Measured {
     /// Bits per second of user data that arrived, of all compared flows together.
-    pub(super) goodput: f64,
+    pub goodput: f64,
     /// Bytes that are no first-time user data, of all compared flows, % of the user data; of the leg that has most of
     /// them where proxies split a connection.
-    pub(super) overhead: f64,
+    pub overhead: f64,
     /// Jain's index of the flows' goodputs; `None` for one flow, or if nothing arrived.
-    pub(super) fairness: Option<f64>,
+    pub fairness: Option<f64>,
     /// Mean of the smoothed round-trip times above the minimum of the flow, in seconds.
-    pub(super) queueing_delay: Option<f64>,
+    pub queueing_delay: Option<f64>,
     /// Until the last file was there, in seconds; `None` if one was not.
-    pub(super) connection_time: Option<f64>,
+    pub connection_time: Option<f64>,
     /// Every file arrived whole.
-    pub(super) complete: bool,
+    pub complete: bool,
     /// Share of the slowest line of the path that packets took.
-    pub(super) utilisation: Option<f64>,
+    pub utilisation: Option<f64>,
     /// What held back the compared flows.
-    pub(super) limits: LimitCounts,
+    pub limits: LimitCounts,
+    /// Bytes of user data that arrived.
+    pub delivered_bytes: u64,
+    /// Data segments that the compared flows' sources sent for the first time.
+    pub data_segments: u64,
+    /// Data segments that they retransmitted.
+    pub retransmitted_segments: u64,
+    /// Retransmission timeouts of the sources.
+    pub timeouts: u64,
+    /// Packets that all links lost because a queue was full.
+    pub lost_queue_full: u64,
+    /// Packets that all links lost for any other reason.
+    pub lost_on_link: u64,
+    /// Simulated time at the end of the run, in seconds.
+    pub simulated_seconds: f64,
+    /// Events that the simulator handled: the work that the run was.
+    pub events: u64,
 }
 
 /// What was seen of one flow: of round-trip times how many, their sum and the minimum, in seconds.
@@ -43,18 +59,18 @@ struct Seen {
 
 /// Looks at the round-trip times of each flow while a run happens.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     flows: Vec<Seen>,
 }
 
 impl Watch {
     /// Of a run of so many flows.
-    pub(super) fn new(flows: usize) -> Self {
+    pub(crate) fn new(flows: usize) -> Self {
         Self { flows: vec![Seen { min: f64::INFINITY, ..Seen::default() }; flows] }
     }
 
     /// What the run came to for these of its flows.
-    pub(super) fn measure(&self, spec: &RunSpec, run: &RunSummary, flows: &[usize]) -> Measured {
+    pub(crate) fn measure(&self, spec: &RunSpec, run: &RunSummary, flows: &[usize]) -> Measured {
         let of = || flows.iter().map(|flow| &run.flows[*flow]);
         let goodputs: Vec<f64> = of().map(|flow| flow.metrics.effective_throughput).collect();
         let delivered: u64 = of().map(|flow| flow.delivered_bytes).sum();
@@ -73,6 +89,14 @@ impl Watch {
             complete: of().all(|flow| flow.complete),
             utilisation: utilisation(spec, run, flows),
             limits: flows.iter().map(|flow| self.flows[*flow].limits).sum(),
+            delivered_bytes: delivered,
+            data_segments: of().map(|flow| flow.source.data_segments).sum(),
+            retransmitted_segments: of().map(|flow| flow.source.retransmitted_segments).sum(),
+            timeouts: of().map(|flow| flow.source.timeouts).sum(),
+            lost_queue_full: run.links.iter().map(|link| link.lost_queue_full).sum(),
+            lost_on_link: run.links.iter().map(lost_on_link).sum(),
+            simulated_seconds: run.simulated_seconds,
+            events: run.events,
         }
     }
 }
@@ -103,6 +127,17 @@ fn utilisation(spec: &RunSpec, run: &RunSummary, flows: &[usize]) -> Option<f64>
     let bits = 8.0 * taken * link.bytes as f64 / link.packets.max(1) as f64;
     let seconds = run.simulated_seconds - flow.source.start.as_secs_f64();
     (seconds > 0.0).then(|| bits / (rate * seconds))
+}
+
+/// Packets that a link lost, but not because its queue was full.
+const fn lost_on_link(link: &LinkSummary) -> u64 {
+    link.lost_random
+        + link.lost_blackout
+        + link.lost_channel
+        + link.lost_scripted
+        + link.lost_early
+        + link.lost_collision
+        + link.lost_packet_too_big
 }
 
 /// The slowest line on the way of a flow's data: its link, the node before it, and its rate in bits per second, the

@@ -14,11 +14,9 @@ use bentpipe_sim::run;
 use rayon::prelude::*;
 
 pub use self::course::{Course, courses};
-pub(crate) use self::flows::changes;
-use self::flows::chosen;
-pub(crate) use self::measure::jain;
-pub use self::measure::slowest_line;
-use self::measure::{Measured, Watch};
+pub(crate) use self::flows::{changes, chosen, end_to_end};
+pub use self::measure::{Measured, slowest_line};
+pub(crate) use self::measure::{Watch, jain};
 pub use self::variant::{DEFAULT_VARIANTS, NamedVariant, Variant, named};
 use crate::experiment::{Estimate, Progress, in_pool};
 
@@ -51,14 +49,7 @@ pub fn compare(
     };
     let spec = scenario.run_spec(None, false)?;
     let flows = chosen(&spec, &options.flows).map_err(&wrong)?;
-    if let Some(flow) = flows.iter().map(|flow| &spec.flows[*flow]).find(|f| !f.proxies.is_empty())
-    {
-        let name = &flow.name;
-        return Err(wrong(format!(
-            "flow `{name}` goes through proxies: variants would change nothing but its first leg; set \
-             flows.{name}.through=[] and compare variants with `+split`, or set protocols of the proxies"
-        )));
-    }
+    end_to_end(&spec, &flows).map_err(&wrong)?;
     let reps = options.reps.max(1);
     let mut changed = Vec::new();
     for variant in variants {
@@ -137,7 +128,7 @@ pub fn default_variants(
 }
 
 /// The scenario with the values of a variant.
-fn with(
+pub(crate) fn with(
     scenario: &Scenario,
     changes: &[Override],
     variant: &Variant,

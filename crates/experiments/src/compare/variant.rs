@@ -286,7 +286,7 @@ fn split_both(name: &str) -> Option<(&str, &str)> {
 impl Variant {
     /// What makes these flows of a run the variant. The size of segments stays that of the flow, and buffers do
     /// unless the protocol is another one, which has its own: those of one say nothing of what another needs.
-    pub(super) fn changes(&self, spec: &RunSpec, flows: &[usize]) -> Result<Vec<Override>, String> {
+    pub(crate) fn changes(&self, spec: &RunSpec, flows: &[usize]) -> Result<Vec<Override>, String> {
         let mut changes = Vec::new();
         let mut change = |key: String, value: String| changes.push(Override { key, value });
         for &index in flows {

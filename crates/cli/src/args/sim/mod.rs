@@ -10,6 +10,8 @@ mod place;
 mod record;
 mod run;
 mod storm;
+#[cfg(feature = "parquet")]
+mod sweep;
 mod trace;
 
 use clap::Subcommand;
@@ -26,6 +28,8 @@ pub(crate) use run::Run;
 #[cfg(feature = "net")]
 pub(crate) use run::Source;
 pub(crate) use storm::{Storm, World};
+#[cfg(feature = "parquet")]
+pub(crate) use sweep::{Merge, Sweep};
 #[cfg(feature = "net")]
 pub(crate) use trace::TraceWay;
 pub(crate) use trace::{Measured, Trace, TraceCommand, TraceFromOrbit, TraceImport, TraceInfo};
@@ -54,6 +58,14 @@ pub(crate) enum Simulator {
     /// Rank protocols and controllers on one scenario
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(Compare),
+    /// Run a scenario with many values, variants and seeds
+    #[cfg(feature = "parquet")]
+    #[command(after_help = sweep::SWEEP_EXAMPLES)]
+    Sweep(Sweep),
+    /// Put the shards of a sweep together
+    #[cfg(feature = "parquet")]
+    #[command(after_help = sweep::MERGE_EXAMPLES)]
+    Merge(Merge),
     /// Run one scenario once
     #[command(after_help = RUN_EXAMPLES)]
     Run(Run),

@@ -10,6 +10,8 @@ mod orbit;
 mod reproduce;
 mod run;
 mod storm;
+#[cfg(feature = "parquet")]
+mod sweep;
 mod trace;
 
 use bentpipe_scenario::{Override, Scenario, ScenarioError};
@@ -25,6 +27,10 @@ pub(crate) fn execute(command: Simulator) -> Result<(), Failure> {
         Simulator::Init(args) => init::init(&args),
         Simulator::Reproduce(args) => reproduce::reproduce(&args),
         Simulator::Compare(args) => compare::compare(&args),
+        #[cfg(feature = "parquet")]
+        Simulator::Sweep(args) => sweep::sweep(&args),
+        #[cfg(feature = "parquet")]
+        Simulator::Merge(args) => sweep::merge(&args),
         Simulator::Run(args) => run::run(&args),
         Simulator::Storm(args) => storm::storm(&args),
         Simulator::Orbit(args) => orbit::orbit(&args),
