@@ -171,8 +171,10 @@ fn out_writes_a_table_a_document_and_a_picture_of_each_figure() {
         "e6-retransmission",
         "e6-reverse-control",
     ];
-    let expected: BTreeSet<_> =
-        stems.iter().flat_map(|s| ["csv", "json", "svg"].map(|e| format!("{s}.{e}"))).collect();
+    let expected: BTreeSet<_> = stems
+        .iter()
+        .flat_map(|s| ["csv", "json", "svg", "vl.json"].map(|ending| format!("{s}.{ending}")))
+        .collect();
     assert_eq!(names, expected);
     for stem in stems {
         let text = fs::read_to_string(out.join(format!("{stem}.json"))).expect("a file");
@@ -196,6 +198,12 @@ fn out_writes_a_table_a_document_and_a_picture_of_each_figure() {
         for legend in ["on", "off", figure["x_label"].as_str().expect("a label")] {
             assert!(texts.iter().any(|text| text == legend), "{stem}: no {legend} in {texts:?}");
         }
+        let text = fs::read_to_string(out.join(format!("{stem}.vl.json"))).expect("a file");
+        let spec: Value = serde_json::from_str(&text).expect("JSON");
+        let seeds = if points.iter().any(|point| point["n"] == 2) { "1-2" } else { "1" };
+        assert_eq!(spec["usermeta"]["source"]["seeds"], seeds);
+        let drawn = points.iter().filter(|point| point["metric"] == figure["metric"]).count();
+        assert_eq!(spec["data"]["values"].as_array().map(Vec::len), Some(drawn), "{stem}");
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) const REPRODUCE_EXAMPLES: &str = "Examples:
 
 Each figure is a table of means over the replications with their 95 % confidence intervals, and a
 line for each claim: whether it holds, and what was measured. With --out each figure
-becomes a CSV, a JSON and an SVG file.";
+becomes a CSV, a JSON, an SVG and a Vega-Lite file.";
 
 /// `bentpipe reproduce`.
 #[derive(Debug, ClapArgs)]
@@ -29,7 +29,7 @@ pub(crate) struct Reproduce {
     /// Threads; the result is the same for any number [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
-    /// Write CSV, JSON and SVG for each figure into this directory
+    /// Write CSV, JSON, SVG and Vega-Lite for each figure into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Print one JSON document and no tables

@@ -14,8 +14,9 @@ use crate::commands::sim::changed;
 use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
 use crate::output::columns::room;
+use crate::output::sim::figure::bars;
 use crate::output::sim::file::Reserved;
-use crate::output::sim::{bars, progress::Bar, ranking};
+use crate::output::sim::{progress::Bar, ranking};
 
 /// Runs a scenario with each variant and prints the ranking.
 pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {

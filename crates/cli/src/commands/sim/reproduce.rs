@@ -3,13 +3,16 @@
 use std::io::Write;
 use std::path::Path;
 
+use bentpipe_experiments::Experiment;
 use bentpipe_experiments::experiment::{SweepOptions, find, metric, run_all};
 use bentpipe_record::{Experiments, Figure};
+use serde_json::json;
 
 use crate::args::sim::Reproduce;
 use crate::commands::sim::json::{print_json, to_json};
 use crate::failure::Failure;
-use crate::output::sim::{map, plot, progress::Bar, table};
+use crate::output::sim::figure::{bars, lines, vega};
+use crate::output::sim::{map, progress::Bar, table};
 
 /// Runs experiments, prints them and writes their files.
 pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Failure> {
@@ -24,7 +27,8 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     bar.finish();
     if let Some(dir) = &args.out {
         for figure in &result.experiments {
-            write_files(dir, figure)?;
+            let experiment = experiments.iter().find(|experiment| experiment.id == figure.id);
+            write_files(dir, figure, experiment)?;
         }
         for experiment in &experiments {
             if let Some((figure, network)) = experiment.map()? {
@@ -51,7 +55,7 @@ fn print(result: &Experiments, out: Option<&Path>) -> Result<(), Failure> {
     let holding = claims().filter(|claim| claim.holds).count();
     writeln!(stdout, "{holding} of {} claims hold", claims().count())?;
     if let Some(dir) = out {
-        writeln!(stdout, "CSV, JSON and SVG of each figure are in {}", dir.display())?;
+        writeln!(stdout, "CSV, JSON, SVG and Vega-Lite of each figure are in {}", dir.display())?;
     }
     Ok(())
 }
@@ -64,15 +68,31 @@ fn file_stem(id: &str, figure: &str) -> String {
     name.chars().map(plain).collect::<String>().replace("--", "-")
 }
 
-fn write_files(dir: &Path, figure: &Figure) -> Result<(), Failure> {
+fn write_files(
+    dir: &Path,
+    figure: &Figure,
+    experiment: Option<&Experiment>,
+) -> Result<(), Failure> {
     let stem = file_stem(&figure.id, &figure.figure);
     let path = dir.join(format!("{stem}.csv"));
     write_csv(&path, figure).map_err(|error| Failure::writing(&path, error))?;
     let path = dir.join(format!("{stem}.json"));
     std::fs::write(&path, to_json(figure)? + "\n").map_err(|e| Failure::writing(&path, e))?;
-    let path = dir.join(format!("{stem}.svg"));
+    let runs = figure.points.iter().map(|point| point.n).max().unwrap_or(0);
+    let source = json!({
+        "experiment": figure.id,
+        "figure": figure.figure,
+        "metric": figure.metric,
+        "scenario": experiment.map(|experiment| &experiment.scenario),
+        "seeds": bars::seeds(runs),
+    });
     let label = metric(&figure.metric).map_or("", |metric| metric.label);
-    plot::write_svg(&path, figure, label).map_err(|error| Failure::writing(&path, error))
+    let path = dir.join(format!("{stem}.vl.json"));
+    let spec = vega::spec(figure, label, source.clone());
+    std::fs::write(&path, to_json(&spec)? + "\n").map_err(|e| Failure::writing(&path, e))?;
+    let path = dir.join(format!("{stem}.svg"));
+    let drawn = lines::svg(figure, label, source).map_err(|e| Failure::writing(&path, e))?;
+    std::fs::write(&path, drawn).map_err(|error| Failure::writing(&path, error))
 }
 
 fn write_csv(path: &Path, figure: &Figure) -> Result<(), csv::Error> {

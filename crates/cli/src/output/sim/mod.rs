@@ -1,15 +1,14 @@
 //! What the simulator found: tables, summaries, plots and their files.
 
 pub(crate) mod antimeridian;
-pub(crate) mod bars;
 pub(crate) mod czml;
 pub(crate) mod ends;
+pub(crate) mod figure;
 pub(crate) mod file;
 pub(crate) mod geojson;
 pub(crate) mod limits;
 pub(crate) mod map;
 pub(crate) mod names;
-pub(crate) mod plot;
 pub(crate) mod progress;
 pub(crate) mod ranking;
 pub(crate) mod summary;

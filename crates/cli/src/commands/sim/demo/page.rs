@@ -5,9 +5,10 @@ use std::error::Error;
 use bentpipe_experiments::compare::Course;
 use bentpipe_record::{Estimate, Figure, Point};
 use minijinja::{AutoEscape, Environment, Value, context};
+use serde_json::json;
 
 use super::{Link, PROTOCOLS};
-use crate::output::sim::{bars, plot};
+use crate::output::sim::figure::{bars, lines};
 
 const TEMPLATE: &str = include_str!("page.html");
 /// Points of a curve at most: more cannot be seen.
@@ -39,6 +40,7 @@ fn section(link: &Link) -> Result<Value, Box<dyn Error>> {
             complete => row.complete,
         }
     });
+    let source = json!({"scenario": link.scenario, "seeds": bars::seeds(1)});
     Ok(context! {
         name => link.name,
         scenario => link.scenario,
@@ -47,7 +49,7 @@ fn section(link: &Link) -> Result<Value, Box<dyn Error>> {
         runs => link.compared.replications,
         rows => rows.collect::<Vec<_>>(),
         bars => Value::from_safe_string(bars::svg(&link.compared)?),
-        curves => Value::from_safe_string(plot::svg(&curves(link), "MB arrived")?),
+        curves => Value::from_safe_string(lines::svg(&curves(link), "user data that has arrived, MB", source)?),
     })
 }
 

@@ -6,9 +6,10 @@ use bentpipe_units::{Instant, Span};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::ticks::Ticks;
+use super::colour;
 use super::time_axis::TimeAxis;
-use super::{GRATICULE, colour};
+use crate::output::sim::figure::theme::{GRID, INK, MUTED, PAPER};
+use crate::output::sim::figure::ticks::Ticks;
 
 /// Parts of the time of which the shortest and the longest delay are drawn; more cannot be seen.
 const BINS: usize = 1000;
@@ -21,6 +22,20 @@ pub(crate) struct Delays {
     pub(crate) name: String,
     /// The delays at the samples; `None` where there was no route.
     pub(crate) samples: Vec<(Instant, Option<Span>)>,
+}
+
+impl Delays {
+    /// The least and the most of them.
+    pub(super) fn in_words(&self) -> String {
+        let delays = || self.samples.iter().filter_map(|(_, delay)| *delay);
+        match (delays().min(), delays().max()) {
+            (Some(low), Some(high)) => {
+                let ms = |delay: Span| delay.as_secs_f64() * 1e3;
+                format!("{}: {:.1} to {:.1} ms one way.", self.name, ms(low), ms(high))
+            }
+            _ => format!("{}: no route.", self.name),
+        }
+    }
 }
 
 pub(super) fn draw_delays(
@@ -43,13 +58,15 @@ pub(super) fn draw_delays(
         .build_cartesian_2d(times, 0.0..high)?;
     chart
         .configure_mesh()
-        .bold_line_style(GRATICULE)
+        .bold_line_style(GRID)
         .light_line_style(TRANSPARENT)
         .x_desc(format!("time, {unit}"))
         .x_label_formatter(&|tick| tick.to_string())
         .y_label_formatter(&|delay| format!("{}", (delay * 1e6).round() / 1e6))
         .y_desc("one-way delay, ms")
-        .label_style(("sans-serif", 12))
+        .axis_style(MUTED)
+        .axis_desc_style(("sans-serif", 13, &INK))
+        .label_style(("sans-serif", 12, &MUTED))
         .draw()?;
     for (number, Delays { name, samples }) in all.iter().enumerate() {
         let colour = colour(number);
@@ -74,9 +91,9 @@ pub(super) fn draw_delays(
         chart
             .configure_series_labels()
             .position(SeriesLabelPosition::LowerRight)
-            .border_style(GRATICULE)
-            .background_style(WHITE.mix(0.85))
-            .label_font(("sans-serif", 12))
+            .border_style(GRID)
+            .background_style(PAPER.mix(0.85))
+            .label_font(("sans-serif", 12, &INK))
             .draw()?;
     }
     Ok(())

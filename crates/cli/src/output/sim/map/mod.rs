@@ -3,7 +3,6 @@
 mod delays;
 mod labels;
 mod land;
-mod ticks;
 mod time_axis;
 mod tracks;
 
@@ -15,13 +14,16 @@ use bentpipe_orbit::{Network, Node, Place, Route};
 use bentpipe_units::Instant;
 use plotters::coord::Shift;
 use plotters::prelude::*;
+use serde_json::json;
 
 pub(crate) use delays::Delays;
 
 use crate::output::sim::antimeridian::split;
 use crate::output::sim::ends::watched;
+use crate::output::sim::figure::theme::{COAST, GRID, INK, ISL, LAND, MUTED, PAPER, series};
+use crate::output::sim::figure::ticks::Ticks;
+use crate::output::sim::figure::{About, told};
 use labels::Labels;
-use ticks::Ticks;
 
 const WIDTH: u32 = 1000;
 const MAP_HEIGHT: u32 = 520;
@@ -30,30 +32,22 @@ const DELAYS_HEIGHT: u32 = 260;
 const MOST_NAMES: usize = 20;
 /// With more satellites than this their marks are points.
 const MANY: u32 = 400;
-const LAND: RGBColor = RGBColor(241, 239, 233);
-const COAST: RGBColor = RGBColor(220, 216, 206);
-const ISL: RGBColor = RGBColor(205, 216, 228);
-const SATELLITE: RGBColor = RGBColor(0, 114, 178);
+const SATELLITE: RGBColor = series(0);
 const DIMMED: f64 = 0.35;
-const ROUTE: RGBColor = RGBColor(213, 94, 0);
-const STATION: RGBColor = RGBColor(0, 0, 0);
-const GRATICULE: RGBColor = RGBColor(235, 235, 235);
-/// Of several routes; they can be told apart without seeing red and green (Okabe and Ito).
-const ROUTES: [RGBColor; 6] = [
-    ROUTE,
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(120, 94, 240),
-];
+const STATION: RGBColor = INK;
 /// Pieces of a line on the map: enough to look round.
 const PIECES: u16 = 12;
 
 type Map<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Ticks, Ticks>>;
 
+/// Words of this size.
+fn ink(size: u32) -> TextStyle<'static> {
+    TextStyle::from(("sans-serif", size).into_font()).color(&INK)
+}
+
+/// Of a route: that of the satellites is none.
 const fn colour(route: usize) -> RGBColor {
-    ROUTES[route % ROUTES.len()]
+    series(route + 1)
 }
 
 /// A picture of the network and the routes between pairs of stations as they are at `at`, with the delays
@@ -68,22 +62,44 @@ pub(crate) fn svg(
     let mut text = String::new();
     let root = SVGBackend::with_string(&mut text, (WIDTH, MAP_HEIGHT + DELAYS_HEIGHT));
     let root = root.into_drawing_area();
-    root.fill(&WHITE)?;
+    root.fill(&PAPER)?;
     let (above, below) = root.split_vertically(MAP_HEIGHT);
     draw_map(&above, &mut network, pairs, at)?;
     delays::draw_delays(&below, delays)?;
     root.present()?;
     drop((above, below, root));
-    Ok(text)
+    Ok(told(&text, &about(&network, at, delays)))
 }
 
 /// Draws a network as it is at its start.
 pub(crate) fn write_network(path: &Path, mut network: Network) -> Result<(), Box<dyn Error>> {
-    let root = SVGBackend::new(path, (WIDTH, MAP_HEIGHT)).into_drawing_area();
-    root.fill(&WHITE)?;
+    let mut text = String::new();
+    let root = SVGBackend::with_string(&mut text, (WIDTH, MAP_HEIGHT)).into_drawing_area();
+    root.fill(&PAPER)?;
     draw_map(&root, &mut network, &[], Instant::ZERO)?;
     root.present()?;
-    Ok(())
+    drop(root);
+    Ok(std::fs::write(path, told(&text, &about(&network, Instant::ZERO, &[])))?)
+}
+
+/// What a picture of a network says of itself.
+fn about(network: &Network, at: Instant, delays: &[Delays]) -> About {
+    let constellation = network.constellation();
+    let stations: Vec<&str> = network.stations().iter().map(|s| s.name.as_str()).collect();
+    let delays: Vec<String> = delays.iter().map(Delays::in_words).collect();
+    let description = format!(
+        "A map of {} satellites and the stations {}. {}",
+        constellation.satellites(),
+        stations.join(", "),
+        delays.join(" ")
+    );
+    let start = constellation.start().map(|start| start.to_string());
+    let source = json!({
+        "constellation": constellation.name(),
+        "start": start,
+        "at_s": at.as_secs_f64(),
+    });
+    About { title: caption(network, at), description, source }
 }
 
 /// What is drawn, and when.
@@ -112,15 +128,16 @@ fn draw_map(
     let longitudes = Ticks::new(-180.0..180.0, every_30(180));
     let latitudes = Ticks::new(-90.0..90.0, every_30(90));
     let mut map = ChartBuilder::on(area)
-        .caption(caption(network, at), ("sans-serif", 20))
+        .caption(caption(network, at), ("sans-serif", 19, &INK))
         .margin(14)
         .x_label_area_size(24)
         .y_label_area_size(44)
         .build_cartesian_2d(longitudes, latitudes)?;
     draw_land(&mut map)?;
     map.configure_mesh()
-        .bold_line_style(GRATICULE)
-        .label_style(("sans-serif", 12))
+        .bold_line_style(GRID)
+        .axis_style(MUTED)
+        .label_style(("sans-serif", 12, &MUTED))
         .x_label_formatter(&|east| format!("{east:.0}"))
         .y_label_formatter(&|north| format!("{north:.0}"))
         .draw()?;
@@ -144,7 +161,7 @@ fn draw_map(
 fn draw_land(map: &mut Map<'_, '_>) -> Result<(), Box<dyn Error>> {
     for polygon in land::land()? {
         for (number, ring) in polygon.into_iter().enumerate() {
-            let fill = if number == 0 { LAND } else { WHITE };
+            let fill = if number == 0 { LAND } else { PAPER };
             let coast = PathElement::new(ring.clone(), COAST.stroke_width(1));
             map.draw_series(std::iter::once(Polygon::new(ring, fill.filled())))?;
             map.draw_series(std::iter::once(coast))?;
@@ -218,7 +235,7 @@ fn draw_used(
     for node in used {
         if let Some(place) = network.place(node, at)? {
             let dot = Circle::new(point(place), size, SATELLITE.filled());
-            let ring = Circle::new(point(place), size + 1, WHITE.filled());
+            let ring = Circle::new(point(place), size + 1, PAPER.filled());
             map.draw_series(std::iter::once(ring))?;
             map.draw_series(std::iter::once(dot))?;
             marks.push(map.backend_coord(&point(place)));
@@ -249,8 +266,8 @@ fn draw_stations(
         let [corner, other] = labels.place(&station.name, map.backend_coord(&place));
         let mark = EmptyElement::at(place)
             + TriangleMarker::new((0, 0), 6, STATION.filled())
-            + Rectangle::new([corner, other], WHITE.mix(0.5).filled())
-            + Text::new(station.name.clone(), corner, ("sans-serif", 14));
+            + Rectangle::new([corner, other], PAPER.mix(0.5).filled())
+            + Text::new(station.name.clone(), corner, ink(14));
         map.draw_series(std::iter::once(mark))?;
     }
     Ok(())

@@ -7,13 +7,13 @@ use plotters::coord::types::RangedCoordf64;
 
 /// Numbers along an axis, and its ticks. Those of plotters are in steps of 1, 2 and 5 only, and its own
 /// axis of told ticks does not take a mesh.
-pub(super) struct Ticks {
+pub(crate) struct Ticks {
     axis: RangedCoordf64,
     at: Vec<f64>,
 }
 
 impl Ticks {
-    pub(super) fn new(range: Range<f64>, at: Vec<f64>) -> Self {
+    pub(crate) fn new(range: Range<f64>, at: Vec<f64>) -> Self {
         Self { axis: range.into(), at }
     }
 }
