@@ -6,6 +6,7 @@
 mod build;
 mod error;
 mod extensions;
+mod ground;
 mod identity;
 pub mod library;
 mod load;
@@ -14,14 +15,17 @@ mod problem;
 mod profile;
 mod reads;
 mod schema;
+mod spot;
 mod text;
 
 pub use build::{ConstellationOptions, open_constellation};
 pub use error::{ScenarioError, did_you_mean, nearest};
 pub use extensions::Extensions;
+pub use ground::{Ground, GroundError};
 pub use load::{Override, Scenario};
 pub use schema::file::{EncapsulationName, ScenarioFile, schema};
 pub use schema::flow::FlowTable;
 pub use schema::link::{LinkDirection, LinkTable};
 pub use schema::protocol::ProtocolName;
 pub use schema::quantity::{Quantity, Written};
+pub use spot::Spot;

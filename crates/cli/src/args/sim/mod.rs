@@ -5,7 +5,6 @@ mod experiments;
 mod init;
 mod list;
 mod orbit;
-mod place;
 #[cfg(feature = "net")]
 mod record;
 mod run;
@@ -21,7 +20,6 @@ pub(crate) use experiments::{Compare, Format, Reproduce};
 pub(crate) use init::Init;
 pub(crate) use list::{List, Listing};
 pub(crate) use orbit::{GroundPolicy, OnTheGround, Orbit};
-pub(crate) use place::Spot;
 #[cfg(feature = "net")]
 pub(crate) use record::{FarEnd, TraceRecord, TraceRespond};
 pub(crate) use run::Run;

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use bentpipe_orbit::{Epoch, Policy, Slots};
+use bentpipe_scenario::Spot;
 use bentpipe_units::{Degrees, Span};
 use clap::{Args as ClapArgs, ValueEnum};
-
-use super::place::{Spot, spot};
 
 pub(super) const ORBIT_EXAMPLES: &str = "Examples:
   bentpipe orbit iridium --from Berkeley --to Boston
@@ -24,10 +23,10 @@ longitudes. --svg and --geojson show the network at the first sample.";
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Ends {
     /// Where the route begins: a city or LAT,LON in degrees
-    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true)]
     pub(crate) from: Spot,
     /// Where it ends
-    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true)]
     pub(crate) to: Spot,
 }
 
@@ -38,13 +37,13 @@ pub(crate) struct Orbit {
     #[arg(value_name = "NAME|FILE")]
     pub(crate) constellation: String,
     /// Where the route begins: a city or LAT,LON in degrees; may be given several times
-    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot, required = true)]
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, required = true)]
     pub(crate) from: Vec<Spot>,
     /// Where it ends; may be given several times, which makes a table of all pairs
-    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot, required = true)]
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, required = true)]
     pub(crate) to: Vec<Spot>,
     /// A station that forwards, joined to the others by cable; may be given several times
-    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true)]
     pub(crate) gateway: Vec<Spot>,
     /// The time that is sampled
     #[arg(long, value_name = "TIME", default_value = "1 d", value_parser = duration)]

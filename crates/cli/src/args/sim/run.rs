@@ -2,10 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use bentpipe_scenario::{Override, Scenario, ScenarioError};
+use bentpipe_scenario::{Override, Scenario, ScenarioError, Spot};
 use clap::Args as ClapArgs;
-
-use super::place::{Spot, spot};
 
 /// What `run` and `emulate` take their network from.
 #[derive(Debug, ClapArgs)]
@@ -18,10 +16,10 @@ pub(crate) struct Source {
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "scenario", requires_all = ["from", "to"])]
     pub(crate) profile: Option<String>,
     /// Where the sender or the server is: a city, LAT,LON in degrees, or the file of a track (GPX, CSV)
-    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, conflicts_with = "scenario", value_parser = spot)]
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, conflicts_with = "scenario")]
     pub(crate) from: Option<Spot>,
     /// Where the receiver is, or the clients are
-    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, conflicts_with = "scenario", value_parser = spot)]
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, conflicts_with = "scenario")]
     pub(crate) to: Option<Spot>,
 }
 

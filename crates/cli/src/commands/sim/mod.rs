@@ -2,7 +2,6 @@
 
 mod compare;
 mod demo;
-mod ground;
 mod init;
 pub(super) mod json;
 mod list;
@@ -14,7 +13,7 @@ mod storm;
 mod sweep;
 mod trace;
 
-use bentpipe_scenario::{Override, Scenario, ScenarioError};
+use bentpipe_scenario::{GroundError, Override, Scenario, ScenarioError};
 
 use crate::args::sim::Simulator;
 use crate::commands::sim::json::print_json;
@@ -54,6 +53,17 @@ pub(super) fn changed(
 impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Self {
         Self::Input(error.to_string())
+    }
+}
+
+impl From<GroundError> for Failure {
+    fn from(error: GroundError) -> Self {
+        Self::Input(match error {
+            GroundError::Option { option, message } => {
+                format!("--{}: {message}", option.replace('_', "-"))
+            }
+            GroundError::Constellation(..) => error.to_string(),
+        })
     }
 }
 

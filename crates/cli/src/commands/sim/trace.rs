@@ -8,14 +8,13 @@ use std::io::Write;
 use std::path::Path;
 
 use bentpipe_orbit::{OrbitError, Policy, Survey};
-use bentpipe_scenario::{ConstellationOptions, open_constellation};
+use bentpipe_scenario::{ConstellationOptions, Ground, open_constellation};
 use bentpipe_trace::import::{ImportOptions, import};
 use bentpipe_trace::{Slots, Spread, Summary, Trace, hold, native, parquet, sparkline};
 use bentpipe_units::Instant;
 use comfy_table::{CellAlignment, Table, presets};
 
 use crate::args::sim::{Measured, TraceCommand, TraceFromOrbit, TraceImport, TraceInfo};
-use crate::commands::sim::ground::Ground;
 use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
 use crate::output::sim::file;
@@ -112,8 +111,10 @@ fn from_orbit(args: &TraceFromOrbit) -> Result<(), Failure> {
     let constellation = open_constellation(&args.constellation, &ConstellationOptions::default())?;
     let ground = Ground {
         name: &args.constellation,
-        said: &args.ground,
+        policy: args.ground.policy.map(Policy::from),
         usual: Policy::ShortestPath,
+        ground_stations: args.ground.ground_stations,
+        update_interval: args.ground.update_interval,
         ends: vec![(&args.ends.from, false), (&args.ends.to, args.to_host)],
         gateways: &[],
     };

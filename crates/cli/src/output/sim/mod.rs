@@ -8,7 +8,6 @@ pub(crate) mod file;
 pub(crate) mod geojson;
 pub(crate) mod limits;
 pub(crate) mod map;
-pub(crate) mod names;
 pub(crate) mod progress;
 pub(crate) mod ranking;
 pub(crate) mod summary;

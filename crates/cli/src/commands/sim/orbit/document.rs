@@ -1,12 +1,12 @@
 //! A run as JSON.
 
 use bentpipe_orbit::{Handover, Report};
+use bentpipe_scenario::Spot;
 use bentpipe_units::Span;
 use serde_json::{Value, json};
 
 use super::Run;
 use super::handovers::fields;
-use crate::args::sim::Spot;
 
 /// The document of the one pair, or those of all of them.
 pub(super) fn json(run: &Run<'_>) -> Value {

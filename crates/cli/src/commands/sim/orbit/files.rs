@@ -5,17 +5,17 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use bentpipe_orbit::{Network, Sample};
+use bentpipe_orbit::{Names, Network, Sample};
+use bentpipe_scenario::Spot;
 
 use super::Run;
 use super::handovers;
 use super::trips::Trips;
-use crate::args::sim::{Orbit, Spot};
+use crate::args::sim::Orbit;
 use crate::failure::Failure;
 use crate::output::sim::czml::{Scene, Window};
 use crate::output::sim::file::Reserved;
 use crate::output::sim::map::Delays;
-use crate::output::sim::names::Names;
 use crate::output::sim::{geojson, map};
 
 /// Files that were asked for, and what is kept for them while the run goes on.

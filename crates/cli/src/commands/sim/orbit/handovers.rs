@@ -2,10 +2,9 @@
 
 use std::io::Write;
 
-use bentpipe_orbit::{Handover, Node, Report};
+use bentpipe_orbit::{Handover, Names, Node, Report};
 
 use super::trips::Trips;
-use crate::output::sim::names::Names;
 
 /// Time, station, satellite given up and satellite taken.
 pub(super) fn fields(names: &Names, handover: &Handover) -> [String; 4] {

@@ -11,14 +11,13 @@ mod trips;
 
 use std::io::Write;
 
-use bentpipe_orbit::{Network, OrbitError, Report, Surveys};
+use bentpipe_orbit::{Names, Network, OrbitError, Report, Surveys};
 use bentpipe_units::Instant;
 
 use crate::args::sim::Orbit;
 use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
 use crate::output::sim::czml::Window;
-use crate::output::sim::names::Names;
 use files::Files;
 use trips::Trips;
 

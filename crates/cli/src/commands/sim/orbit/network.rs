@@ -1,11 +1,10 @@
 //! The satellites and stations that a command line means.
 
 use bentpipe_orbit::{Constellation, Network, Policy};
-use bentpipe_scenario::{ConstellationOptions, open_constellation};
+use bentpipe_scenario::{ConstellationOptions, Ground, open_constellation};
 
 use super::trips::Trips;
 use crate::args::sim::Orbit;
-use crate::commands::sim::ground::Ground;
 use crate::failure::Failure;
 
 /// The constellation that a name or a file means.
@@ -22,10 +21,12 @@ pub(super) fn network(
     let ends = trips.places.iter().enumerate();
     let ground = Ground {
         name: &args.constellation,
-        said: &args.ground,
+        policy: args.ground.policy.map(Policy::from),
         usual: Policy::LongestHold,
+        ground_stations: args.ground.ground_stations,
+        update_interval: args.ground.update_interval,
         ends: ends.map(|(number, spot)| (*spot, args.to_host && trips.ends_at(number))).collect(),
         gateways: &args.gateway,
     };
-    ground.network(constellation)
+    Ok(ground.network(constellation)?)
 }

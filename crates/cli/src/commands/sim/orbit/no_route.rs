@@ -1,9 +1,10 @@
 //! A run without a single route.
 
 use bentpipe_orbit::{Network, Node, Report};
+use bentpipe_scenario::Spot;
 
 use super::trips::Trips;
-use crate::args::sim::{Orbit, Spot};
+use crate::args::sim::Orbit;
 use crate::failure::Failure;
 
 /// Why there is no figure to show.

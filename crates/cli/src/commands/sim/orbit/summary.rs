@@ -2,13 +2,12 @@
 
 use std::io::Write;
 
-use bentpipe_orbit::Report;
+use bentpipe_orbit::{Names, Report};
 use bentpipe_units::Span;
 
 use super::Run;
 use super::handovers::fields;
 use crate::failure::Failure;
-use crate::output::sim::names::Names;
 use crate::output::sim::table::thousands;
 
 /// Handovers that the summary shows.

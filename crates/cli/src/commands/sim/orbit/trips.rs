@@ -1,6 +1,8 @@
 //! From where to where: each place of `--from` to each of `--to`.
 
-use crate::args::sim::{Orbit, Spot};
+use bentpipe_scenario::Spot;
+
+use crate::args::sim::Orbit;
 use crate::failure::Failure;
 
 /// The places that are ends of routes, and the pairs of them.

@@ -1,15 +1,17 @@
 //! Nodes as people call them.
 
-use bentpipe_orbit::{Network, Node};
+use crate::{Network, Node};
 
 /// The names of the nodes of a network.
-pub(crate) struct Names {
+#[derive(Clone, Debug)]
+pub struct Names {
     satellites: Vec<String>,
     stations: Vec<String>,
 }
 
 impl Names {
-    pub(crate) fn of(network: &Network) -> Self {
+    /// Those of this network.
+    pub fn of(network: &Network) -> Self {
         let constellation = network.constellation();
         let satellites = 0..constellation.satellites() as u32;
         Self {
@@ -19,7 +21,7 @@ impl Names {
     }
 
     /// The name of a node; nothing for one that does not exist.
-    pub(crate) fn node(&self, node: Node) -> &str {
+    pub fn node(&self, node: Node) -> &str {
         let name = match node {
             Node::Satellite(number) => self.satellites.get(number as usize),
             Node::Station(number) => self.stations.get(number as usize),
