@@ -1,30 +1,32 @@
 //! Which protocol on this link: one scenario, several variants of its flows, the same seeds.
 
+mod compared;
 mod course;
 mod flows;
 mod measure;
 mod place;
+mod ranking;
 mod variant;
 
-use std::ops::RangeInclusive;
-
-use bentpipe_record::{Comparison, ComparisonRow, Estimate as Mean, LimitCounts};
+use bentpipe_record::Comparison;
 use bentpipe_scenario::{Override, Scenario, ScenarioError};
 use bentpipe_sim::run;
 use rayon::prelude::*;
 
+pub use self::compared::{Compared, ComparedRun};
 pub use self::course::{Course, courses};
 pub(crate) use self::flows::{changes, chosen, end_to_end};
 pub use self::measure::{Measured, slowest_line};
 pub(crate) use self::measure::{Watch, jain};
+use self::ranking::ranked;
 pub use self::variant::{DEFAULT_VARIANTS, NamedVariant, Variant, named};
-use crate::experiment::{Estimate, Progress, in_pool};
+use crate::experiment::{Progress, in_pool};
 
 /// How a comparison is run.
 #[derive(Clone, Debug, Default)]
 pub struct CompareOptions {
-    /// Runs of each variant, with seeds 1 and on; at least 1.
-    pub reps: u64,
+    /// Seeds of the runs of each variant; without any there is one run, with seed 1.
+    pub seeds: Vec<u64>,
     /// Threads; none for one on each core. The result does not depend on it.
     pub jobs: Option<usize>,
     /// The flows that are compared; if empty, all that send a file or without end.
@@ -40,7 +42,7 @@ pub fn compare(
     variants: &[Variant],
     options: &CompareOptions,
     progress: &dyn Progress,
-) -> Result<Comparison, ScenarioError> {
+) -> Result<Compared, ScenarioError> {
     let wrong = |message: String| ScenarioError {
         source: scenario.source().to_owned(),
         line: None,
@@ -50,17 +52,17 @@ pub fn compare(
     let spec = scenario.run_spec(None, false)?;
     let flows = chosen(&spec, &options.flows).map_err(&wrong)?;
     end_to_end(&spec, &flows).map_err(&wrong)?;
-    let reps = options.reps.max(1);
+    let seeds = if options.seeds.is_empty() { &[1][..] } else { &options.seeds };
     let mut changed = Vec::new();
     for variant in variants {
         let changes = variant.changes(&spec, &flows).map_err(&wrong)?;
         changed.push(with(scenario, &changes, variant)?);
     }
-    let run_all = |seeds: RangeInclusive<u64>| {
+    let run_all = |seeds: &[u64]| {
         let mut jobs = Vec::new();
         for (number, changed) in changed.iter().enumerate() {
-            for seed in seeds.clone() {
-                jobs.push((number, changed.run_spec(Some(seed), false)?));
+            for seed in seeds {
+                jobs.push((number, changed.run_spec(Some(*seed), false)?));
             }
         }
         let taken: Vec<Result<Measured, ScenarioError>> = in_pool(options.jobs, || {
@@ -78,29 +80,37 @@ pub fn compare(
             .map(|(number, taken)| Ok((number, taken?)))
             .collect::<Result<Vec<_>, _>>()
     };
-    progress.total(reps * variants.len() as u64);
+    progress.total((seeds.len() * variants.len()) as u64);
     let mut measured = vec![Vec::new(); variants.len()];
     let take = |runs: Vec<(usize, Measured)>, measured: &mut Vec<Vec<Measured>>| {
         runs.into_iter().for_each(|(number, run)| measured[number].push(run));
     };
     // Where two seeds give the same everywhere there is no chance in it, and more seeds say nothing more.
-    take(run_all(1..=reps.min(2))?, &mut measured);
+    let (first, rest) = seeds.split_at(seeds.len().min(2));
+    take(run_all(first)?, &mut measured);
     let chance =
-        reps < 2 || measured.iter().any(|runs| runs.windows(2).any(|two| two[0] != two[1]));
+        seeds.len() < 2 || measured.iter().any(|runs| runs.windows(2).any(|two| two[0] != two[1]));
     if chance {
-        take(run_all(reps.min(2) + 1..=reps)?, &mut measured);
+        take(run_all(rest)?, &mut measured);
     } else {
         measured.iter_mut().for_each(|runs| runs.truncate(1));
     }
-    let replications = if chance { reps } else { 1 };
     let names = flows.iter().map(|flow| spec.flows[*flow].name.clone()).collect();
-    Ok(Comparison {
+    let ranking = Comparison {
         scenario: spec.name.clone(),
         flows: names,
-        replications,
+        replications: if chance { seeds.len() as u64 } else { 1 },
         chance,
         rows: ranked(variants, &measured),
-    })
+    };
+    let runs = variants.iter().zip(&measured).flat_map(|(variant, runs)| {
+        runs.iter().zip(seeds).map(|(run, seed)| ComparedRun {
+            variant: variant.name.clone(),
+            seed: *seed,
+            measured: run.clone(),
+        })
+    });
+    Ok(Compared::new(ranking, runs.collect()))
 }
 
 /// What is compared where nothing is named: what this scenario can have of [`DEFAULT_VARIANTS`], and why not the rest.
@@ -136,42 +146,4 @@ pub(crate) fn with(
     scenario
         .with(changes)
         .map_err(|error| ScenarioError { source: format!("variant {}", variant.name), ..error })
-}
-
-/// A row for each variant, the best goodput first; equal ones in the order they were asked for.
-fn ranked(variants: &[Variant], measured: &[Vec<Measured>]) -> Vec<ComparisonRow> {
-    let goodputs = |runs: &[Measured]| runs.iter().map(|run| run.goodput).collect::<Vec<_>>();
-    let mut order: Vec<usize> = (0..variants.len()).collect();
-    let mean = |number: usize| Estimate::of(&goodputs(&measured[number])).mean;
-    order.sort_by(|a, b| mean(*b).total_cmp(&mean(*a)));
-    let best = order.first().map(|best| goodputs(&measured[*best])).unwrap_or_default();
-    let row = |(place, &number): (usize, &usize)| {
-        let runs = &measured[number];
-        let of = |take: fn(&Measured) -> Option<f64>| {
-            let values: Vec<f64> = runs.iter().filter_map(take).collect();
-            (!values.is_empty()).then(|| estimate(&values))
-        };
-        let shortfalls: Vec<f64> =
-            runs.iter().zip(&best).map(|(run, best)| 100.0 * (run.goodput / best - 1.0)).collect();
-        ComparisonRow {
-            rank: place as u64 + 1,
-            variant: variants[number].name.clone(),
-            goodput: estimate(&goodputs(runs)),
-            to_best: estimate(&shortfalls),
-            utilisation: of(|run| run.utilisation),
-            limited_by: runs.iter().map(|run| run.limits).sum::<LimitCounts>().shares(),
-            overhead: of(|run| Some(run.overhead)),
-            fairness: of(|run| run.fairness),
-            queueing_delay: of(|run| run.queueing_delay),
-            connection_time: of(|run| run.connection_time),
-            complete: runs.iter().filter(|run| run.complete).count() as u64,
-        }
-    };
-    order.iter().enumerate().map(row).collect()
-}
-
-fn estimate(values: &[f64]) -> Mean {
-    let Estimate { mean, sd, ci95, n } = Estimate::of(values);
-    let several = |value: f64| (n > 1).then_some(value);
-    Mean { mean, sd: several(sd), ci95: several(ci95), n }
 }

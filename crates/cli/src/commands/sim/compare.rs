@@ -25,7 +25,7 @@ pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {
     }
     let scenario = changed(&Scenario::open(&args.scenario)?, &args.overrides)?;
     let options = CompareOptions {
-        reps: args.reps,
+        seeds: (1..=args.reps).collect(),
         jobs: args.jobs.map(usize::from),
         flows: args.flow.clone(),
     };
@@ -36,17 +36,16 @@ pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {
     let svg = reserve(args, &scenario)?;
     left_out.iter().for_each(|why| anstream::eprintln!("{why}"));
     let bar = Bar::new();
-    let result = run_all(&scenario, &variants, &options, &bar)?;
+    let compared = run_all(&scenario, &variants, &options, &bar)?;
     bar.finish();
-    svg.map(|svg| draw(svg, &result)).transpose()?;
+    let result = compared.ranking();
+    svg.map(|svg| draw(svg, result)).transpose()?;
     let mut out = anstream::stdout().lock();
     match args.format {
-        Format::Table => {
-            Ok(ranking::print(&result, &legend(&result, &variants), room(), &mut out)?)
-        }
-        Format::Markdown => Ok(ranking::markdown(&result, &mut out)?),
-        Format::Csv => csv(&result).and_then(|text| Ok(out.write_all(&text)?)),
-        Format::Json => print_json(&result),
+        Format::Table => Ok(ranking::print(result, &legend(result, &variants), room(), &mut out)?),
+        Format::Markdown => Ok(ranking::markdown(result, &mut out)?),
+        Format::Csv => csv(result).and_then(|text| Ok(out.write_all(&text)?)),
+        Format::Json => print_json(result),
     }
 }
 

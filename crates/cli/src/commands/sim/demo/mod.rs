@@ -92,8 +92,8 @@ fn link(
     };
     let variants = PROTOCOLS.iter().map(|(protocol, _)| protocol.parse::<Variant>());
     let variants = variants.collect::<Result<Vec<_>, _>>().map_err(|error| wrong(&error))?;
-    let options = CompareOptions { reps, ..CompareOptions::default() };
-    let compared = compare(&opened, &variants, &options, bar)?;
+    let options = CompareOptions { seeds: (1..=reps).collect(), ..CompareOptions::default() };
+    let compared = compare(&opened, &variants, &options, bar)?.into_ranking();
     let courses = courses(&opened, &variants, EVERY)?;
     let spec = opened.run_spec(None, false)?;
     let flow = spec.flows.first().ok_or_else(|| wrong("there is no flow"))?;
