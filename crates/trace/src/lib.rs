@@ -28,6 +28,7 @@ pub use known::{known, open};
 pub use options::TraceOptions;
 pub use slots::{Slots, find_slots};
 pub use summary::{Spread, Summary, sparkline};
+pub use table::Row;
 pub use trace::{Rate, Trace, hold};
 
 /// How a file in the format Parquet begins.

@@ -20,10 +20,11 @@ const MOST: [f64; NUMBERS] = [LATEST, FASTEST, LONGEST_DELAY, 1.0];
 
 /// One line: what holds from its time on. `None` changes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Row {
+pub struct Row {
     /// Time, rate, delay and loss, in the units of the columns.
-    pub(crate) numbers: [Option<f64>; NUMBERS],
-    pub(crate) up: Option<bool>,
+    pub numbers: [Option<f64>; NUMBERS],
+    /// Whether the link is up.
+    pub up: Option<bool>,
 }
 
 /// What is wrong with a row: the column and the problem.
@@ -172,6 +173,22 @@ pub(crate) fn rows(trace: &Trace) -> ([bool; COLUMNS.len()], Vec<Row>) {
     (has, rows.collect())
 }
 
+impl Trace {
+    /// A row for each time at which something changes, with all that holds from then on. What is `None` the trace does not
+    /// tell, or not yet.
+    pub fn rows(&self) -> Vec<Row> {
+        let mut holds = Row::default();
+        let rows = rows(self).1.into_iter().map(|row| {
+            for (holds, number) in holds.numbers.iter_mut().zip(row.numbers) {
+                *holds = number.or(*holds);
+            }
+            holds.up = row.up.or(holds.up);
+            holds
+        });
+        rows.collect()
+    }
+}
+
 /// Whether a trace could be read again once it is written: what is wrong with the first value that could not.
 pub(crate) fn check(trace: &Trace) -> Result<(), Wrong> {
     let mut table = Rows::default();
@@ -202,6 +219,15 @@ mod tests {
         let mut table = Rows::default();
         rows(trace).1.iter().for_each(|row| table.push(row).expect("a row"));
         table.trace().expect("a trace")
+    }
+
+    #[test]
+    fn what_holds_is_told_in_each_row() {
+        let text = "time_s,rate_bps,delay_s,up\n0,1e6,,1\n1,,0.02,\n2,,,0\n";
+        let rows = crate::read("own.csv", text.as_bytes()).expect("a trace").rows();
+        let [time, rate, delay, loss] = rows[2].numbers;
+        assert_eq!((time, rate, delay, loss), (Some(2.0), Some(1e6), Some(0.02), None));
+        assert_eq!((rows[0].numbers[2], rows[1].up, rows[2].up), (None, Some(true), Some(false)));
     }
 
     #[test]
