@@ -51,6 +51,54 @@ pub struct TransportCounters {
     pub reorder_peak_bytes: u64,
 }
 
+impl TransportCounters {
+    /// The names of the counters in records.
+    pub const NAMES: [&'static str; 18] = [
+        "segments_sent",
+        "bytes_sent",
+        "payload_bytes",
+        "first_header_bytes",
+        "data_segments",
+        "retransmitted_segments",
+        "retransmitted_bytes",
+        "polls_sent",
+        "stats_sent",
+        "ustats_sent",
+        "stats_received",
+        "ustats_received",
+        "segments_received",
+        "duplicate_segments",
+        "ignored_segments",
+        "reductions",
+        "timeouts",
+        "reorder_peak_bytes",
+    ];
+
+    /// The counters in the order of [`TransportCounters::NAMES`].
+    pub const fn values(&self) -> [u64; 18] {
+        [
+            self.segments_sent,
+            self.bytes_sent,
+            self.payload_bytes,
+            self.first_header_bytes,
+            self.data_segments,
+            self.retransmitted_segments,
+            self.retransmitted_bytes,
+            self.polls_sent,
+            self.stats_sent,
+            self.ustats_sent,
+            self.stats_received,
+            self.ustats_received,
+            self.segments_received,
+            self.duplicate_segments,
+            self.ignored_segments,
+            self.reductions,
+            self.timeouts,
+            self.reorder_peak_bytes,
+        ]
+    }
+}
+
 impl AddAssign for TransportCounters {
     /// Adds what another connection counted.
     fn add_assign(&mut self, other: Self) {

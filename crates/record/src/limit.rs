@@ -77,11 +77,20 @@ pub struct LimitShares {
 }
 
 impl LimitShares {
+    /// The share of one of them.
+    pub const fn of(&self, limit: SendLimit) -> f64 {
+        match limit {
+            SendLimit::Cwnd => self.cwnd,
+            SendLimit::Pacing => self.pacing,
+            SendLimit::RcvBuf => self.rcv_buf,
+            SendLimit::SndBuf => self.snd_buf,
+            SendLimit::Application => self.application,
+        }
+    }
+
     /// The shares, the largest first.
     pub fn largest_first(&self) -> [(SendLimit, f64); 5] {
-        let shares = [self.cwnd, self.pacing, self.rcv_buf, self.snd_buf, self.application];
-        let mut all: [(SendLimit, f64); 5] =
-            std::array::from_fn(|n| (SendLimit::ALL[n], shares[n]));
+        let mut all = SendLimit::ALL.map(|limit| (limit, self.of(limit)));
         all.sort_by(|a, b| b.1.total_cmp(&a.1));
         all
     }
