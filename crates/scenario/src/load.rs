@@ -131,6 +131,19 @@ impl Scenario {
         })
     }
 
+    /// The same for a scenario that may name what the program brings.
+    ///
+    /// # Errors
+    /// When it named what another program brought.
+    pub fn with_extensions(&self, extensions: &Extensions) -> Result<Self, ScenarioError> {
+        Self::parse_with(&self.source, &self.text, extensions)
+    }
+
+    /// The text of the file with all values that were changed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Where it came from.
     pub fn source(&self) -> &str {
         &self.source
