@@ -5,7 +5,7 @@ OUT ?= out
 # What is measured and packaged, built as quick as it can be.
 DIST = target/dist/bentpipe
 
-.PHONY: deny dist demo test storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint docs fmt setup programs clean
+.PHONY: deny dist demo test test-python storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint docs fmt setup programs clean
 
 # Four protocols over three links: a table on the terminal, figures on a page, opened where there is a display. Only what it
 # needs is built.
@@ -19,6 +19,11 @@ dist:
 
 test: setup
 	$(CARGO) test --workspace --locked
+	sh .ci/test-python
+
+# The Python package alone.
+test-python: setup
+	sh .ci/test-python
 
 # Storms in virtual time, and file transfers on real disks that are broken off at random, a thousand times.
 STORM_MINUTES ?= 10
@@ -128,6 +133,8 @@ setup:
 		/usr/sbin/nginx:nginx-light git:git ssh:openssh-client /usr/sbin/sshd:openssh-server rsync:rsync openssl:openssl
 	@.venv/bin/python -c 'import skyfield' 2>/dev/null || \
 		sh .ci/install-python skyfield==1.55 'the test of satellite positions against it will be skipped'
+	@.venv/bin/python -c 'import maturin, mypy, pytest' 2>/dev/null || \
+		sh .ci/install-python -rcrates/python/tests/requirements.txt 'the tests of the Python package will be skipped'
 
 # What bench/programs.sh needs besides.
 programs: setup

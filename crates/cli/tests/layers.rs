@@ -25,12 +25,12 @@ const TABLE: [(&str, Option<u8>); 23] = [
     ("scenario", Some(7)),
     ("experiments", Some(8)),
     ("cli", Some(9)),
-    ("py", Some(9)),
+    ("python", Some(9)),
     ("testkit", None),
 ];
 
 /// Crates that may use tokio.
-const RUNTIMES: [&str; 4] = ["system", "net", "cli", "py"];
+const RUNTIMES: [&str; 4] = ["system", "net", "cli", "python"];
 /// Crates of futures, which run on any executor.
 const FUTURES: [&str; 4] = ["association", "transfer", "gateway", "sim"];
 /// What they may have of tokio: what needs neither a clock nor a thread.
@@ -82,7 +82,7 @@ fn violations(needs: &[Needs]) -> Vec<String> {
             && features.iter().all(|feature| WITHOUT_RUNTIME.contains(&feature.as_str()));
         let may = RUNTIMES.contains(&who.as_str()) || (is_future && whom == "tokio");
         if whom.split('-').next() == Some("tokio") && !may {
-            wrong("tokio's runtime belongs to system, net, cli and py");
+            wrong("tokio's runtime belongs to system, net, cli and python");
         }
         if who == "units" {
             wrong("units depends on nothing");

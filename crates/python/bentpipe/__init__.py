@@ -1,0 +1,33 @@
+"""Transport for satellite links: scenarios, comparisons, orbits and traces, as the `bentpipe` command has them.
+
+The same scenario, seed and version give the same result on every machine. Results are tables, which pandas, polars, DuckDB and
+pyarrow take as they are; names and units are those of the command's JSON and CSV: seconds, bytes, bits per second.
+"""
+
+from bentpipe._native import Error, __version__, traces
+from bentpipe.comparison import Comparison, Difference
+from bentpipe.orbit import Orbit, orbit
+from bentpipe.run import Run
+from bentpipe.scenario import Scenario, over, scenario, scenarios, schema, variants
+from bentpipe.table import Table
+from bentpipe.trace import Trace, trace
+
+__all__ = [
+    "Comparison",
+    "Difference",
+    "Error",
+    "Orbit",
+    "Run",
+    "Scenario",
+    "Table",
+    "Trace",
+    "__version__",
+    "orbit",
+    "over",
+    "scenario",
+    "scenarios",
+    "schema",
+    "trace",
+    "traces",
+    "variants",
+]

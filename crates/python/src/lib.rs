@@ -1,0 +1,39 @@
+//! The native module of the Python package: what Python says becomes what the crates below take, and what they found
+//! becomes tables.
+//!
+//! Nothing is decided here. Whoever uses the package sees the classes of `bentpipe/`, which call these.
+
+mod comparison;
+mod error;
+mod orbit;
+mod run;
+mod scenario;
+mod table;
+mod trace;
+
+use pyo3::prelude::*;
+
+/// The module `bentpipe._native`.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::comparison::Comparison;
+    #[pymodule_export]
+    use super::error::Error;
+    #[pymodule_export]
+    use super::orbit::{Survey, survey};
+    #[pymodule_export]
+    use super::run::Run;
+    #[pymodule_export]
+    use super::scenario::{Scenario, scenarios, schema, variants};
+    #[pymodule_export]
+    use super::table::Table;
+    #[pymodule_export]
+    use super::trace::{Trace, traces};
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
