@@ -32,7 +32,7 @@
 //!         range: (1.0, 100.0),
 //!         summary: "window at the start and after a loss",
 //!     }],
-//!     build: |build: &Build<'_>| {
+//!     build: &|build: &Build<'_>| {
 //!         let start = build.mss * build.parameter(&CLIMB, "start") as u64;
 //!         Box::new(Climb { start, window: start })
 //!     },
@@ -93,5 +93,5 @@ pub use controller::{
 pub use ensemble::{Ensemble, KnownPath};
 pub use event::{Ack, Loss, LossCause, QueueLevel, RateSample, Sent, Signal};
 pub use registry::{NameTaken, Registry, rows};
-pub use row::{Build, Parameter, Row};
+pub use row::{Build, Builder, Parameter, Row};
 pub use shared::SharedState;

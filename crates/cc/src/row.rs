@@ -1,13 +1,13 @@
 //! What is known of a controller: its name, where it comes from, what can be set, how it is built.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use bentpipe_units::ByteCount;
 
 use crate::{Controller, SharedState};
 
 /// One controller. The row feeds the command line, the documentation and the conformance test.
-#[derive(Debug)]
 pub struct Row {
     /// Name in scenario files.
     pub name: &'static str,
@@ -18,7 +18,16 @@ pub struct Row {
     /// What can be set.
     pub parameters: &'static [Parameter],
     /// Builds one.
-    pub build: fn(&Build<'_>) -> Box<dyn Controller>,
+    pub build: &'static Builder,
+}
+
+/// What builds the controllers of a row. One that a program brings may know more than its row: a class of another language.
+pub type Builder = dyn Fn(&Build<'_>) -> Box<dyn Controller> + Send + Sync;
+
+impl fmt::Debug for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Row").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// Something that can be set.

@@ -22,7 +22,7 @@ static EVEN: Row = Row {
         range: (1.0, 1000.0),
         summary: "the window",
     }],
-    build: |build: &Build<'_>| {
+    build: &|build: &Build<'_>| {
         let window = build.mss * build.parameter(&EVEN, "segments") as u64;
         Box::new(Even(Limits { window: Some(window), ..Limits::default() }))
     },

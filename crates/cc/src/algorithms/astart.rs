@@ -21,7 +21,7 @@ pub(crate) const ROW: Row = Row {
         ABC_LIMIT,
         Parameter { default: 4.0, range: (2.0, 1e9), ..INITIAL_SSTHRESH },
     ],
-    build: |build| Windowed::boxed(build, &ROW, Astart::new(build)),
+    build: &|build| Windowed::boxed(build, &ROW, Astart::new(build)),
 };
 
 /// The shortest interval over which the rate is taken is the round trip divided by this: bursts of

@@ -39,7 +39,7 @@ pub(crate) const ROW: Row = Row {
             summary: "the path is emptied to measure its round trip when no smaller one came so long",
         },
     ],
-    build: |build| Box::new(Bbr::new(build)),
+    build: &|build| Box::new(Bbr::new(build)),
 };
 
 /// 2/ln 2: the smallest gain that doubles the rate in each round, in 256ths.

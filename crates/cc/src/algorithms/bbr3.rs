@@ -51,7 +51,7 @@ pub(crate) const ROW: Row = Row {
                       (`ecn` of TCP)",
         },
     ],
-    build: |build| Box::new(Bbr3::new(build)),
+    build: &|build| Box::new(Bbr3::new(build)),
 };
 
 /// The smallest window, and the segments on top of bandwidth-delay products.

@@ -37,7 +37,7 @@ pub(crate) const ROW: Row = Row {
         ABC_LIMIT,
         INITIAL_SSTHRESH,
     ],
-    build: |build| Windowed::boxed(build, &ROW, BulkRepeat::new(build)),
+    build: &|build| Windowed::boxed(build, &ROW, BulkRepeat::new(build)),
 };
 
 #[derive(Debug)]

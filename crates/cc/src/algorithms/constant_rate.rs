@@ -21,7 +21,7 @@ pub(crate) const ROW: Row = Row {
         ABC_LIMIT,
         INITIAL_SSTHRESH,
     ],
-    build: |build| Windowed::boxed(build, &ROW, ConstantRate::new(build)),
+    build: &|build| Windowed::boxed(build, &ROW, ConstantRate::new(build)),
 };
 
 #[derive(Debug)]

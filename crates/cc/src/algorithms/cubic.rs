@@ -63,7 +63,7 @@ pub(crate) const ROW: Row = Row {
             ..LINUX
         },
     ],
-    build: |build| Windowed::boxed(build, &ROW, Cubic::new(build)),
+    build: &|build| Windowed::boxed(build, &ROW, Cubic::new(build)),
 };
 
 #[derive(Debug)]

@@ -31,7 +31,7 @@ pub(crate) const ROW: Row = Row {
         ABC_LIMIT,
         INITIAL_SSTHRESH,
     ],
-    build: |build| Windowed::boxed(build, &ROW, DVegas::new(build)),
+    build: &|build| Windowed::boxed(build, &ROW, DVegas::new(build)),
 };
 
 #[derive(Debug)]

@@ -24,7 +24,7 @@ pub(crate) const ROW: Row = Row {
         ABC_LIMIT,
         INITIAL_SSTHRESH,
     ],
-    build: |build| Windowed::boxed(build, &ROW, FastStart::new(build)),
+    build: &|build| Windowed::boxed(build, &ROW, FastStart::new(build)),
 };
 
 #[derive(Debug)]

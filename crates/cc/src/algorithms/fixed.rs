@@ -27,7 +27,7 @@ pub(crate) const ROW: Row = Row {
             summary: "rate of whole segments, headers of the transport included; 0 is unpaced",
         },
     ],
-    build: |build| Box::new(Fixed::new(build)),
+    build: &|build| Box::new(Fixed::new(build)),
 };
 
 #[derive(Debug)]

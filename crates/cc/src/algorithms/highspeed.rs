@@ -11,7 +11,7 @@ pub(crate) const ROW: Row = Row {
     summary: "Reno up to 38 segments; above, growth and decrease depend on the window",
     citation: "RFC 3649",
     parameters: &[ABC_LIMIT, INITIAL_SSTHRESH, LINUX],
-    build: |build| Windowed::boxed(build, &ROW, HighSpeed),
+    build: &|build| Windowed::boxed(build, &ROW, HighSpeed),
 };
 
 /// RFC 3649, section 5: Low_Window, High_Window and High_Decrease.

@@ -47,7 +47,7 @@ pub(crate) const ROW: Row = Row {
         INITIAL_SSTHRESH,
         LINUX,
     ],
-    build: |build| Windowed::boxed(build, &ROW, Hybla::new(build)),
+    build: &|build| Windowed::boxed(build, &ROW, Hybla::new(build)),
 };
 
 #[derive(Debug)]

@@ -26,7 +26,7 @@ pub(crate) const ROW: Row = Row {
     summary: "Reno; a loss or a mark sets the window to the delivery rate times the smallest round trip",
     citation: "Xu, Tian, Ansari, IEEE JSAC 22(4), 2004",
     parameters: &[MARKS, ABC_LIMIT, INITIAL_SSTHRESH],
-    build: |build| Windowed::boxed(build, &ROW, Jersey::new(build, &ROW, false)),
+    build: &|build| Windowed::boxed(build, &ROW, Jersey::new(build, &ROW, false)),
 };
 
 /// The algorithm of TCP Jersey.

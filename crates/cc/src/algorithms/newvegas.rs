@@ -15,7 +15,7 @@ pub(crate) const ROW: Row = Row {
     citation: "Sing and Soh, TCP New Vegas, IEEE GLOBECOM 2005; the algorithm of the convergence is this \
                project's",
     parameters: &[ALPHA, BETA, GAMMA, ABC_LIMIT, INITIAL_SSTHRESH],
-    build: |build| Windowed::boxed(build, &ROW, NewVegas::new(build)),
+    build: &|build| Windowed::boxed(build, &ROW, NewVegas::new(build)),
 };
 
 #[derive(Debug)]

@@ -12,7 +12,7 @@ pub(crate) const ROW: Row = Row {
     summary: "sudden start and rapid recovery with low-priority dummy segments",
     citation: "Akyildiz, Morabito, Palazzo, IEEE/ACM ToN 9(3), 2001",
     parameters: &[ABC_LIMIT],
-    build: |build| Windowed::boxed(build, &ROW, Probing::new(Copies::Last, false)),
+    build: &|build| Windowed::boxed(build, &ROW, Probing::new(Copies::Last, false)),
 };
 
 #[cfg(test)]

@@ -12,5 +12,5 @@ pub(crate) const ROW: Row = Row {
     summary: "jump start and quick recovery with low-priority copies of unacknowledged data",
     citation: "Akyildiz, Zhang, Fang, IEEE Communications Letters 6(7), 2002",
     parameters: &[ABC_LIMIT],
-    build: |build| Windowed::boxed(build, &ROW, Probing::new(Copies::Outstanding, false)),
+    build: &|build| Windowed::boxed(build, &ROW, Probing::new(Copies::Outstanding, false)),
 };

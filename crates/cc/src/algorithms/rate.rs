@@ -30,7 +30,7 @@ pub(crate) const ROW: Row = Row {
         range: (1e3, 1e12),
         summary: "rate of whole segments, headers of the transport included",
     }],
-    build: |build| {
+    build: &|build| {
         let rate = BitRate::from_bps(build.parameter(&ROW, "rate") as u64);
         Box::new(Rate::alone(rate, build.mss, build.cwnd_max))
     },

@@ -24,7 +24,7 @@ pub(crate) const ROW: Row = Row {
             summary: "what a mark leaves of the window: 0.5 as for a loss, 0.8 with RFC 8511",
         },
     ],
-    build: |build| Windowed::boxed(build, &ROW, Reno::new(build, &ROW)),
+    build: &|build| Windowed::boxed(build, &ROW, Reno::new(build, &ROW)),
 };
 
 /// Reno's algorithm.

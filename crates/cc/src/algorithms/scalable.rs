@@ -36,7 +36,7 @@ pub(crate) const ROW: Row = Row {
         INITIAL_SSTHRESH,
         LINUX,
     ],
-    build: |build| Windowed::boxed(build, &ROW, Scalable::new(build)),
+    build: &|build| Windowed::boxed(build, &ROW, Scalable::new(build)),
 };
 
 #[derive(Debug)]

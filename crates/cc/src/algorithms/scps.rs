@@ -43,7 +43,7 @@ pub(crate) const ROW: Row = Row {
         ABC_LIMIT,
         INITIAL_SSTHRESH,
     ],
-    build: |build| {
+    build: &|build| {
         if build.parameter(&ROW, "reno") >= 0.5 {
             Windowed::boxed(build, &ROW, Scps::new(build, Reno::new(build, &ROW)))
         } else {

@@ -28,7 +28,7 @@ pub(crate) const ROW: Row = Row {
             summary: "a loss leaves at least this threshold: 4 (RFC 9260), 2 (RFC 2960)",
         },
     ],
-    build: |build| {
+    build: &|build| {
         let algorithm = Sctp {
             limit: build.parameter(&ROW, "abc_limit"),
             floor: build.parameter(&ROW, "ssthresh_floor"),

@@ -12,5 +12,5 @@ pub(crate) const ROW: Row = Row {
     citation: "TCP Star's congestion window setting and lift window control, on the estimator of Xu, \
                Tian, Ansari, IEEE JSAC 22(4), 2004; the raising algorithm is this project's",
     parameters: &[MARKS, ABC_LIMIT, INITIAL_SSTHRESH],
-    build: |build| Windowed::boxed(build, &ROW, Jersey::new(build, &ROW, true)),
+    build: &|build| Windowed::boxed(build, &ROW, Jersey::new(build, &ROW, true)),
 };

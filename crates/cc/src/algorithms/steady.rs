@@ -28,7 +28,7 @@ pub(crate) const ROW: Row = Row {
     summary: "keeps a short queue; losses without one are noise; moves like CUBIC beside others who fill it",
     citation: "this project's (decision 0019); after TCP Vegas, BBR and Copa (NSDI 2018)",
     parameters: &[INITIAL_SSTHRESH],
-    build: |build| Box::new(Steady::new(build)),
+    build: &|build| Box::new(Steady::new(build)),
 };
 
 /// In slow start segments leave twice as fast as the window fills a round trip.

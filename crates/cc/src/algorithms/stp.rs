@@ -15,7 +15,7 @@ pub(crate) const ROW: Row = Row {
     summary: "STP's phase flag: doubling, then one segment per window; halves once per window",
     citation: "Henderson and Katz, JSAC 17(2), 1999; Elaasar et al., SSC03-XI-3, 2003, section 3",
     parameters: &[],
-    build: |build| Box::new(Stp::new(build)),
+    build: &|build| Box::new(Stp::new(build)),
 };
 
 /// The window counts segments in fixed point with this many fractional bits, so that growth by

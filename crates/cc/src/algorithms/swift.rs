@@ -12,5 +12,5 @@ pub(crate) const ROW: Row = Row {
     summary: "speedy start and speedy recovery with low-priority copies of outstanding segments",
     citation: "Leung and Yeung, ISCC 2004; the window after the start is this project's reading",
     parameters: &[ABC_LIMIT],
-    build: |build| Windowed::boxed(build, &ROW, Probing::new(Copies::Outstanding, true)),
+    build: &|build| Windowed::boxed(build, &ROW, Probing::new(Copies::Outstanding, true)),
 };

@@ -50,7 +50,7 @@ pub(crate) const ROW: Row = Row {
         ABC_LIMIT,
         INITIAL_SSTHRESH,
     ],
-    build: |build| Windowed::boxed(build, &ROW, Vegas::new(build, &ROW)),
+    build: &|build| Windowed::boxed(build, &ROW, Vegas::new(build, &ROW)),
 };
 
 /// How Vegas is done where descriptions differ.

@@ -23,7 +23,7 @@ pub(crate) const ROW: Row = Row {
         INITIAL_SSTHRESH,
         LINUX,
     ],
-    build: |build| Windowed::boxed(build, &ROW, Veno::new(build)),
+    build: &|build| Windowed::boxed(build, &ROW, Veno::new(build)),
 };
 
 /// With fewer samples of the round trip it is Reno.

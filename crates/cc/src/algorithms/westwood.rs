@@ -24,7 +24,7 @@ pub(crate) const ROW: Row = Row {
     summary: "Reno; a loss sets the window to the delivery rate times the smallest round trip",
     citation: "Mascolo, Casetti, Gerla, Sanadidi, Wang, MobiCom 2001",
     parameters: &[TAU, ABC_LIMIT, INITIAL_SSTHRESH],
-    build: |build| Windowed::boxed(build, &ROW, Westwood::new(build, &ROW)),
+    build: &|build| Windowed::boxed(build, &ROW, Westwood::new(build, &ROW)),
 };
 
 /// The algorithm of TCP Westwood.

@@ -35,7 +35,7 @@ pub(crate) const ROW: Row = Row {
         INITIAL_SSTHRESH,
         LINUX,
     ],
-    build: |build| Windowed::boxed(build, &ROW, WestwoodPlus::new(build)),
+    build: &|build| Windowed::boxed(build, &ROW, WestwoodPlus::new(build)),
 };
 
 /// A sample takes at least this long.

@@ -17,7 +17,7 @@ pub(crate) const ROW: Row = Row {
         range: (0.0, 1.0),
         summary: "1: a gap is noise and changes nothing (P-XCP); 0: it halves the window",
     }],
-    build: |build| Windowed::boxed(build, &ROW, Xcp::new(build)),
+    build: &|build| Windowed::boxed(build, &ROW, Xcp::new(build)),
 };
 
 #[derive(Debug)]

@@ -66,7 +66,7 @@ static LISTENER: Row = Row {
     summary: "keeps what it is told",
     citation: "this test",
     parameters: &[],
-    build: |_| Box::new(Listener),
+    build: &|_| Box::new(Listener),
 };
 
 impl Controller for Listener {
