@@ -26,7 +26,8 @@ impl Extensions {
         self
     }
 
-    pub(crate) const fn controllers(&self) -> &Controllers {
+    /// The controllers that can be named.
+    pub const fn controllers(&self) -> &Controllers {
         &self.controllers
     }
 

@@ -139,6 +139,11 @@ impl Scenario {
         Self::parse_with(&self.source, &self.text, extensions)
     }
 
+    /// What the program brought for it to name.
+    pub const fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
     /// The text of the file with all values that were changed.
     pub fn text(&self) -> &str {
         &self.text

@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use bentpipe_cc::rows;
+use bentpipe_cc::{Registry, rows};
 use bentpipe_scenario::{Override, did_you_mean, nearest};
 use bentpipe_sim::{Protocol, RunSpec};
 
@@ -154,7 +154,17 @@ impl FromStr for Variant {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let full = in_full(name.trim());
+        Self::of(name, &Registry::built_in())
+    }
+}
+
+impl Variant {
+    /// The variant of this name, in which these controllers can be named.
+    ///
+    /// # Errors
+    /// When there is none, with what it may have been meant to be.
+    pub fn of(name: &str, controllers: &Registry) -> Result<Self, String> {
+        let full = in_full(name.trim(), controllers);
         let name = full.as_str();
         let (ends, addition) = match name.split_once('+') {
             Some((ends, addition)) => (ends, Some(addition)),
@@ -173,7 +183,8 @@ impl FromStr for Variant {
                 ));
             }
         };
-        let (kind, set) = parse(ends).ok_or_else(|| unknown(name, ends))?;
+        let (kind, set) =
+            parse(ends, controllers).ok_or_else(|| unknown(name, ends, controllers))?;
         if addition == Some(Addition::Snoop) && kind != Kind::Tcp {
             return Err(format!("`{name}`: Snoop knows TCP only"));
         }
@@ -190,28 +201,29 @@ impl FromStr for Variant {
 }
 
 /// The name of a variant that may have been called without its `tcp-`, such as `bbr`.
-fn in_full(name: &str) -> String {
+fn in_full(name: &str, controllers: &Registry) -> String {
     let of_tcp = format!("tcp-{name}");
-    let is_one = |name: &str| parse(name.split('+').next().unwrap_or(name)).is_some();
+    let is_one = |name: &str| parse(name.split('+').next().unwrap_or(name), controllers).is_some();
     if !is_one(name) && is_one(&of_tcp) { of_tcp } else { name.to_owned() }
 }
 
-fn unknown(name: &str, ends: &str) -> String {
+fn unknown(name: &str, ends: &str, controllers: &Registry) -> String {
     let known = named();
     let names = known.iter().map(|variant| variant.name.as_str());
     let names = names.filter(|name| !name.contains(char::is_uppercase));
     // Also without its `tcp-`.
     let names = names.flat_map(|name| [Some(name), name.strip_prefix("tcp-")]).flatten();
-    match nearest(ends, names) {
+    let brought = controllers.rows().map(|row| row.name);
+    match nearest(ends, names.chain(brought)) {
         Some(right) => format!("there is no variant `{name}`; did you mean `{right}`?"),
         None => format!("there is no variant `{name}`; `bentpipe list variants` names them"),
     }
 }
 
 /// Reads the part of a name before any addition.
-fn parse(name: &str) -> Option<(Kind, Vec<(&'static str, String)>)> {
+fn parse(name: &str, controllers: &Registry) -> Option<(Kind, Vec<(&'static str, String)>)> {
     let (protocol, rest) = name.split_once('-').unwrap_or((name, ""));
-    let is_controller = |name: &str| rows().iter().any(|row| row.name == name);
+    let is_controller = |name: &str| controllers.find(name).is_some();
     let mut set = Vec::new();
     let kind = match protocol {
         "xstp" => {
@@ -222,7 +234,7 @@ fn parse(name: &str) -> Option<(Kind, Vec<(&'static str, String)>)> {
             };
             set.push(("protocol", "xstp".to_owned()));
             set.push(("xstp.probing", probing.to_string()));
-            controller_of(controller, "xstp.controller", &mut set)?;
+            controller_of(controller, "xstp.controller", controllers, &mut set)?;
             Kind::Xstp
         }
         "bentpipe" if rest.is_empty() || rest == "rate" => {
@@ -231,7 +243,7 @@ fn parse(name: &str) -> Option<(Kind, Vec<(&'static str, String)>)> {
         }
         "sctp" => {
             set.push(("protocol", "sctp".to_owned()));
-            controller_of(rest, "sctp.controller", &mut set)?;
+            controller_of(rest, "sctp.controller", controllers, &mut set)?;
             Kind::Sctp
         }
         "tcp" => {
@@ -240,11 +252,11 @@ fn parse(name: &str) -> Option<(Kind, Vec<(&'static str, String)>)> {
             } else if is_controller(rest) {
                 (usual_recovery(rest), rest)
             } else {
-                split_both(rest)?
+                split_both(rest, controllers)?
             };
             set.push(("protocol", "tcp".to_owned()));
             set.push(("tcp.recovery", recovery.to_owned()));
-            controller_of(controller, "tcp.controller", &mut set)?;
+            controller_of(controller, "tcp.controller", controllers, &mut set)?;
             Kind::Tcp
         }
         _ => return None,
@@ -265,20 +277,21 @@ fn is_recovery(name: &str) -> bool {
 fn controller_of(
     name: &str,
     key: &'static str,
+    controllers: &Registry,
     set: &mut Vec<(&'static str, String)>,
 ) -> Option<()> {
     if name.is_empty() {
         return Some(());
     }
-    set.push((key, rows().iter().find(|row| row.name == name)?.name.to_owned()));
+    set.push((key, controllers.find(name)?.name.to_owned()));
     Some(())
 }
 
 /// A recovery and a controller with a dash between them.
-fn split_both(name: &str) -> Option<(&str, &str)> {
+fn split_both<'a>(name: &'a str, controllers: &Registry) -> Option<(&'a str, &'a str)> {
     let dashes = name.match_indices('-').map(|(place, _)| (&name[..place], &name[place + 1..]));
     let known = |(recovery, controller): &(&str, &str)| {
-        is_recovery(recovery) && rows().iter().any(|row| row.name == *controller)
+        is_recovery(recovery) && controllers.find(controller).is_some()
     };
     dashes.into_iter().find(known)
 }
