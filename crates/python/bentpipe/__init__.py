@@ -4,8 +4,10 @@ The same scenario, seed and version give the same result on every machine. Resul
 pyarrow take as they are; names and units are those of the command's JSON and CSV: seconds, bytes, bits per second.
 """
 
-from bentpipe._native import Error, __version__, traces
+from bentpipe._native import Ack, Build, Error, Loss, Path, Round, __version__, traces
 from bentpipe.comparison import Comparison, Difference
+from bentpipe.controller import Controller, Parameter, RoundController
+from bentpipe.emulator import Relay, emulate, relay
 from bentpipe.orbit import Orbit, orbit
 from bentpipe.run import Run
 from bentpipe.scenario import Scenario, over, scenario, scenarios, schema, variants
@@ -13,17 +15,28 @@ from bentpipe.table import Table
 from bentpipe.trace import Trace, trace
 
 __all__ = [
+    "Ack",
+    "Build",
     "Comparison",
+    "Controller",
     "Difference",
     "Error",
+    "Loss",
     "Orbit",
+    "Parameter",
+    "Path",
+    "Relay",
+    "Round",
+    "RoundController",
     "Run",
     "Scenario",
     "Table",
     "Trace",
     "__version__",
+    "emulate",
     "orbit",
     "over",
+    "relay",
     "scenario",
     "scenarios",
     "schema",

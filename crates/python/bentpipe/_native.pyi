@@ -41,11 +41,164 @@ class Comparison:
     def paired(self, one: str, other: str, measure: str) -> tuple[float, float | None, float | None, int]: ...
 
 @final
+class Build:
+    """What a controller begins with. Sizes are in bytes."""
+
+    @property
+    def mss(self) -> int:
+        """Payload of a full segment."""
+    @property
+    def cwnd_init(self) -> int:
+        """Window at the start."""
+    @property
+    def cwnd_min(self) -> int:
+        """The window never falls below this."""
+    @property
+    def cwnd_max(self) -> int:
+        """The window never grows beyond this."""
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The values of the controller's parameters."""
+
+@final
+class Path:
+    """What the sender knows of the path. Times are in seconds, sizes in bytes."""
+
+    @property
+    def now(self) -> float:
+        """The time of the event, since the start of the run."""
+    @property
+    def mss(self) -> int:
+        """Payload of a full segment."""
+    @property
+    def in_flight(self) -> int:
+        """Bytes sent and neither acknowledged nor given up."""
+    @property
+    def peer_window(self) -> int:
+        """What the receiver allows."""
+    @property
+    def srtt(self) -> float:
+        """Smoothed round-trip time."""
+    @property
+    def latest_rtt(self) -> float:
+        """The latest sample of it."""
+    @property
+    def min_rtt(self) -> float:
+        """The smallest sample so far."""
+    @property
+    def round(self) -> int:
+        """Round trips since the connection began."""
+    @property
+    def delivered(self) -> int:
+        """Bytes delivered since then."""
+    @property
+    def cwnd_limited(self) -> bool:
+        """The window, not the application or the receiver, limits the sender."""
+
+@final
+class Ack:
+    """Data was acknowledged."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes acknowledged for the first time."""
+    @property
+    def segments(self) -> int:
+        """Segments that they came in."""
+    @property
+    def acks(self) -> int:
+        """How many acknowledgements it stands for."""
+    @property
+    def delivery_rate(self) -> float | None:
+        """A measurement of the delivery rate in bits per second, if there is one."""
+    @property
+    def app_limited(self) -> bool:
+        """The application, not the network, limited the sender while that was measured."""
+    @property
+    def in_recovery(self) -> bool:
+        """Losses found by gaps are being repaired."""
+    @property
+    def marked(self) -> int:
+        """Of the bytes, what routers marked, where the peer tells of each mark."""
+
+@final
+class Loss:
+    """Data was found lost."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes found lost."""
+    @property
+    def cause(self) -> str:
+        """How: `gap`, `timeout`, `nack`, `persistent`."""
+    @property
+    def new_episode(self) -> bool:
+        """The first loss of its window."""
+    @property
+    def again(self) -> bool:
+        """A repair was lost."""
+    @property
+    def looks_corrupt(self) -> bool:
+        """The sender has reason to believe that noise, not a queue, lost it."""
+
+@final
+class Round:
+    """What happened since the controller was told last: in a round trip, or until a loss."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+    @property
+    def acks(self) -> int:
+        """Acknowledgements."""
+    @property
+    def bytes(self) -> int:
+        """Bytes acknowledged for the first time."""
+    @property
+    def segments(self) -> int:
+        """Segments that they came in."""
+    @property
+    def lost_bytes(self) -> int:
+        """Bytes found lost."""
+    @property
+    def loss(self) -> str | None:
+        """The cause of a new loss episode, which ended it: `gap`, `timeout`, `nack`, `persistent`."""
+    @property
+    def min_rtt(self) -> float | None:
+        """The smallest round-trip time in it."""
+    @property
+    def mean_rtt(self) -> float | None:
+        """The mean of them."""
+    @property
+    def max_rtt(self) -> float | None:
+        """The largest."""
+    @property
+    def delivery_rate(self) -> float | None:
+        """The highest measurement of the delivery rate, in bits per second."""
+    @property
+    def marked(self) -> int:
+        """Of the bytes, what routers marked, where the peer tells of each mark."""
+
+@final
+class ControllerClass:
+    def __new__(
+        cls,
+        class_: object,
+        name: str,
+        summary: str,
+        settings: list[tuple[str, str, float, float, float, str]],
+        rounds: bool,
+        signals: bool,
+        /,
+    ) -> ControllerClass: ...
+
+@final
 class Scenario:
+    def with_controllers(self, controllers: list[ControllerClass]) -> Scenario: ...
     @staticmethod
     def open(name: str) -> Scenario: ...
     @staticmethod
-    def parse(source: str, text: str) -> Scenario: ...
+    def parse(source: str, text: str, controllers: list[ControllerClass]) -> Scenario: ...
     @staticmethod
     def over(constellation: str, from_: str, to: str, /) -> Scenario: ...
     def with_values(self, changes: list[tuple[str, str]]) -> Scenario: ...

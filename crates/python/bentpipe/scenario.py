@@ -10,6 +10,7 @@ from typing import Any, overload
 from bentpipe import _native, values
 from bentpipe._native import Error
 from bentpipe.comparison import Comparison
+from bentpipe.controller import AnyController, name_of, native
 from bentpipe.run import Run
 from bentpipe.values import Time, Value
 
@@ -20,8 +21,9 @@ FIRST_SEEDS = 10
 class Scenario:
     """Nodes, links between them, flows over them. A scenario never changes: `set` gives another one."""
 
-    def __init__(self, native: _native.Scenario) -> None:
+    def __init__(self, native: _native.Scenario, controllers: tuple[AnyController, ...] = ()) -> None:
         self._native = native
+        self._controllers = controllers
 
     @property
     def name(self) -> str:
@@ -57,7 +59,14 @@ class Scenario:
                 raise Error(f"set: `{key}` needs a value")
             key = {key: value}
         changes = [(name, values.toml(inner)) for name, inner in key.items()]
-        return Scenario(self._native.with_values(changes))
+        return Scenario(self._native.with_values(changes), self._controllers)
+
+    def with_controllers(self, *controllers: AnyController) -> Scenario:
+        """The same with these classes for it to name: `set("flows.file.tcp.controller", "mine")`. `compare` takes them as they are.
+
+        Raises `Error` where two controllers have the same name."""
+        known = (*self._controllers, *(new for new in controllers if new not in self._controllers))
+        return Scenario(self._native.with_controllers([native(one) for one in known]), known)
 
     def run(
         self,
@@ -81,7 +90,7 @@ class Scenario:
 
     def compare(
         self,
-        variants: Iterable[str] | None = None,
+        variants: Iterable[str | AnyController] | None = None,
         seeds: int | Iterable[int] = FIRST_SEEDS,
         *,
         jobs: int | None = None,
@@ -89,22 +98,29 @@ class Scenario:
     ) -> Comparison:
         """Runs it with each variant and ranks them by goodput.
 
-        `variants` are names of `bentpipe.variants()`; without any they are the usual ones that the scenario can have. `seeds` are
+        `variants` are names of `bentpipe.variants()`, or classes, which are TCP with that controller; without any they are the usual ones that the scenario can have. `seeds` are
         the seeds of the runs of each variant, or how many there are from 1 on. `jobs` is the number of threads, one for each core
         if it is left out; the result does not depend on it. `flows` are the flows that are compared; if there are none, all that
         send a file or without end.
 
         Raises `Error` where a flow or a variant cannot be."""
-        names = None if variants is None else list(variants)
-        if names is not None and not names:
+        chosen = None if variants is None else list(variants)
+        if chosen is not None and not chosen:
             raise Error("variants: name at least one, such as `cubic`")
-        return Comparison(self._native.compare(names, _seeds(seeds), _jobs(jobs), list(flows)))
+        brought = [variant for variant in chosen or () if not isinstance(variant, str)]
+        scenario = self.with_controllers(*brought) if brought else self
+        names = None if chosen is None else [_variant(one) for one in chosen]
+        return Comparison(scenario._native.compare(names, _seeds(seeds), _jobs(jobs), list(flows)))
 
     def __repr__(self) -> str:
         return f"<bentpipe.Scenario {self.name}: {self.description}>"
 
-    def __reduce__(self) -> tuple[Any, tuple[str, str]]:
-        return _parse, (self.source, self.text)
+    def __reduce__(self) -> tuple[Any, tuple[str, str, tuple[AnyController, ...]]]:
+        return _parse, (self.source, self.text, self._controllers)
+
+
+def _variant(variant: str | AnyController) -> str:
+    return variant if isinstance(variant, str) else f"tcp-{name_of(variant)}"
 
 
 def _seeds(seeds: int | Iterable[int]) -> list[int]:
@@ -124,8 +140,9 @@ def _jobs(jobs: int | None) -> int | None:
     return jobs
 
 
-def _parse(source: str, text: str) -> Scenario:
-    return Scenario(_native.Scenario.parse(source, text))
+def _parse(source: str, text: str, controllers: tuple[AnyController, ...] = ()) -> Scenario:
+    classes = [native(one) for one in controllers]
+    return Scenario(_native.Scenario.parse(source, text, classes), controllers)
 
 
 def scenario(name: str | os.PathLike[str] | None = None, *, toml: str | None = None) -> Scenario:

@@ -4,6 +4,7 @@
 //! Nothing is decided here. Whoever uses the package sees the classes of `bentpipe/`, which call these.
 
 mod comparison;
+mod controller;
 mod error;
 mod orbit;
 mod run;
@@ -18,6 +19,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::comparison::Comparison;
+    #[pymodule_export]
+    use super::controller::{Ack, Build, ControllerClass, Loss, Path, Round};
     #[pymodule_export]
     use super::error::Error;
     #[pymodule_export]

@@ -8,31 +8,50 @@ use bentpipe_units::Span;
 use pyo3::prelude::*;
 
 use crate::comparison::Comparison;
+use crate::controller::{self, ControllerClass};
 use crate::error::{error, of_argument};
 use crate::run::{self, Run};
 
-/// A scenario, read and checked.
+/// A scenario, read and checked, with the classes that it may name as controllers.
 #[pyclass(frozen, module = "bentpipe._native")]
-pub(crate) struct Scenario(Inner);
+pub(crate) struct Scenario {
+    inner: Inner,
+    controllers: Vec<Py<ControllerClass>>,
+}
+
+impl From<Inner> for Scenario {
+    fn from(inner: Inner) -> Self {
+        Self { inner, controllers: Vec::new() }
+    }
+}
 
 #[pymethods]
 impl Scenario {
     /// Reads a file, or takes the scenario of that name that comes with the package.
     #[staticmethod]
     fn open(name: &str) -> PyResult<Self> {
-        Inner::open(name).map(Self).map_err(error)
+        Inner::open(name).map(Self::from).map_err(error)
     }
 
-    /// Reads a text; `source` is what errors call it, and files that it names stand beside that.
+    /// Reads a text, which may name these classes; `source` is what errors call it, and files that it names stand beside that.
     #[staticmethod]
-    fn parse(source: &str, text: &str) -> PyResult<Self> {
-        Inner::parse(source, text).map(Self).map_err(error)
+    fn parse(source: &str, text: &str, controllers: Vec<Py<ControllerClass>>) -> PyResult<Self> {
+        let extensions = controller::extensions(&controllers)?;
+        let inner = Inner::parse_with(source, text, &extensions).map_err(error)?;
+        Ok(Self { inner, controllers })
+    }
+
+    /// The same with these classes for it to name, and no others.
+    fn with_controllers(&self, controllers: Vec<Py<ControllerClass>>) -> PyResult<Self> {
+        let extensions = controller::extensions(&controllers)?;
+        let inner = self.inner.with_extensions(&extensions).map_err(error)?;
+        Ok(Self { inner, controllers })
     }
 
     /// A flow between two places over a constellation.
     #[staticmethod]
     fn over(constellation: &str, from: &str, to: &str) -> PyResult<Self> {
-        Inner::over(constellation, from, to).map(Self).map_err(error)
+        Inner::over(constellation, from, to).map(Self::from).map_err(error)
     }
 
     /// The same with other values: keys and values in TOML.
@@ -40,32 +59,33 @@ impl Scenario {
         // As on the command line, so that keys which have another name now are known.
         let changes = changes.into_iter().map(|(key, value)| format!("{key}={value}"));
         let changes: Result<Vec<Override>, String> = changes.map(|text| text.parse()).collect();
-        self.0.with(&changes.map_err(error)?).map(Self).map_err(error)
+        let inner = self.inner.with(&changes.map_err(error)?).map_err(error)?;
+        Ok(Self { inner, controllers: self.again() })
     }
 
     #[getter]
     fn name(&self) -> &str {
-        &self.0.file().name
+        &self.inner.file().name
     }
 
     #[getter]
     fn description(&self) -> &str {
-        &self.0.file().description
+        &self.inner.file().description
     }
 
     #[getter]
     fn source(&self) -> &str {
-        self.0.source()
+        self.inner.source()
     }
 
     #[getter]
     fn text(&self) -> &str {
-        self.0.text()
+        self.inner.text()
     }
 
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.0.warnings()
+        self.inner.warnings()
     }
 
     /// Runs it once.
@@ -84,8 +104,8 @@ impl Scenario {
         if every.is_some_and(Span::is_zero) {
             return Err(error("samples: it must be more than 0 s"));
         }
-        py.detach(|| {
-            let spec = self.0.run_spec(seed, wire).map_err(error)?;
+        self.detached(py, || {
+            let spec = self.inner.run_spec(seed, wire).map_err(error)?;
             let links = spec.directions();
             if let Some(unknown) =
                 capture_links.iter().find(|name| !links.iter().any(|[link, ..]| link == name))
@@ -95,7 +115,7 @@ impl Scenario {
             }
             let capture = capture.as_deref().map(|path| (path, &capture_links[..]));
             run::run(&spec, every, capture)
-                .map_err(|message| error(format!("{}: {message}", self.0.source())))
+                .map_err(|message| error(format!("{}: {message}", self.inner.source())))
         })
     }
 
@@ -109,19 +129,36 @@ impl Scenario {
         jobs: Option<usize>,
         flows: Vec<String>,
     ) -> PyResult<Comparison> {
-        py.detach(|| {
+        self.detached(py, || {
             let variants = match variants {
                 Some(names) => {
+                    let known = self.inner.extensions().controllers();
                     let parsed: Result<Vec<Variant>, String> =
-                        names.iter().map(|name| name.parse()).collect();
+                        names.iter().map(|name| Variant::of(name, known)).collect();
                     parsed.map_err(error)?
                 }
-                None => default_variants(&self.0, &flows).map_err(error)?.0,
+                None => default_variants(&self.inner, &flows).map_err(error)?.0,
             };
             let options = CompareOptions { seeds, jobs, flows };
-            let compared = compare(&self.0, &variants, &options, &()).map_err(error)?;
+            let compared = compare(&self.inner, &variants, &options, &()).map_err(error)?;
             Ok(Comparison::new(compared))
         })
+    }
+}
+
+impl Scenario {
+    /// The same classes once more.
+    fn again(&self) -> Vec<Py<ControllerClass>> {
+        Python::attach(|py| self.controllers.iter().map(|class| class.clone_ref(py)).collect())
+    }
+
+    /// Does something without the interpreter, which the classes take when they are told something.
+    fn detached<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce() -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| controller::watched(&self.controllers, work))
     }
 }
 
