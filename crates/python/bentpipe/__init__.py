@@ -11,6 +11,7 @@ from bentpipe.emulator import Relay, emulate, relay
 from bentpipe.orbit import Orbit, orbit
 from bentpipe.run import Run
 from bentpipe.scenario import Scenario, over, scenario, scenarios, schema, variants
+from bentpipe.sweep import Sweep, Written, merge, sweep
 from bentpipe.table import Table
 from bentpipe.trace import Trace, trace
 
@@ -30,16 +31,20 @@ __all__ = [
     "RoundController",
     "Run",
     "Scenario",
+    "Sweep",
     "Table",
     "Trace",
+    "Written",
     "__version__",
     "emulate",
+    "merge",
     "orbit",
     "over",
     "relay",
     "scenario",
     "scenarios",
     "schema",
+    "sweep",
     "trace",
     "traces",
     "variants",

@@ -41,6 +41,16 @@ class Scenario:
         return self._native.source
 
     @property
+    def native(self) -> _native.Scenario:
+        """What the native module has of it."""
+        return self._native
+
+    @property
+    def controllers(self) -> tuple[AnyController, ...]:
+        """The classes that it may name."""
+        return self._controllers
+
+    @property
     def text(self) -> str:
         """Its TOML, with all values that were set."""
         return self._native.text
@@ -109,8 +119,8 @@ class Scenario:
             raise Error("variants: name at least one, such as `cubic`")
         brought = [variant for variant in chosen or () if not isinstance(variant, str)]
         scenario = self.with_controllers(*brought) if brought else self
-        names = None if chosen is None else [_variant(one) for one in chosen]
-        return Comparison(scenario._native.compare(names, _seeds(seeds), _jobs(jobs), list(flows)))
+        names = None if chosen is None else [variant_name(one) for one in chosen]
+        return Comparison(scenario._native.compare(names, _seeds(seeds), checked_jobs(jobs), list(flows)))
 
     def __repr__(self) -> str:
         return f"<bentpipe.Scenario {self.name}: {self.description}>"
@@ -119,7 +129,8 @@ class Scenario:
         return _parse, (self.source, self.text, self._controllers)
 
 
-def _variant(variant: str | AnyController) -> str:
+def variant_name(variant: str | AnyController) -> str:
+    """The name of a variant; a class is TCP with that controller."""
     return variant if isinstance(variant, str) else f"tcp-{name_of(variant)}"
 
 
@@ -134,7 +145,8 @@ def _seeds(seeds: int | Iterable[int]) -> list[int]:
     return chosen
 
 
-def _jobs(jobs: int | None) -> int | None:
+def checked_jobs(jobs: int | None) -> int | None:
+    """A number of threads. Raises `Error` for one that does nothing."""
     if jobs is not None and jobs < 1:
         raise Error(f"jobs: {jobs} threads do nothing; leave it out for one on each core")
     return jobs

@@ -1,7 +1,9 @@
 //! Variants beside each other, as tables.
 
-use bentpipe_experiments::compare::{Compared, Measure};
-use bentpipe_record::{ComparisonRow, Estimate, SendLimit};
+use bentpipe_experiments::compare::{Compared, ComparedRun, Measured};
+use bentpipe_experiments::sweep::{COLUMNS, Column, Value};
+use bentpipe_record::{ComparisonRow, Estimate};
+use bentpipe_scenario::did_you_mean;
 use pyo3::prelude::*;
 
 use crate::error::error;
@@ -70,20 +72,20 @@ impl Comparison {
             .table()
     }
 
-    /// A row for each run.
+    /// A row for each run: the columns of a sweep.
     fn runs(&self) -> PyResult<Table> {
         let mut columns = Columns::of(self.0.runs())
-            .text("variant", |run| run.variant.as_str())
+            .text("variant", |run: &ComparedRun| run.variant.as_str())
             .count("seed", |run| run.seed);
-        for (measure, name) in Measure::NAMES {
-            columns = columns.number(name, |run| measure.of(run));
-        }
-        columns = columns.truth("complete", |run| run.complete);
-        for limit in SendLimit::ALL {
-            let share = |run: &bentpipe_record::ComparisonRun| {
-                run.limited_by.map(|shares| shares.of(limit))
+        for column in &COLUMNS {
+            let (name, value) = (column.name, |run: &ComparedRun| column.of(&run.measured));
+            columns = if column.is_number() {
+                columns.number(name, |run| number(value(run)))
+            } else if column.is_count() {
+                columns.count(name, |run| count(value(run)))
+            } else {
+                columns.truth(name, |run| truth(value(run)))
             };
-            columns = columns.number(&format!("limited_by_{}", limit.name()), share);
         }
         columns.table()
     }
@@ -96,8 +98,38 @@ impl Comparison {
         other: &str,
         measure: &str,
     ) -> PyResult<(f64, Option<f64>, Option<f64>, u64)> {
-        let measure: Measure = measure.parse().map_err(error)?;
-        let Estimate { mean, sd, ci95, n } = self.0.paired(one, other, measure).map_err(error)?;
+        let column = column(measure)?;
+        let of = |run: &Measured| match column.of(run) {
+            Value::Number(number) => number,
+            Value::Count(count) => Some(count as f64),
+            Value::Truth(truth) => Some(f64::from(u8::from(truth))),
+        };
+        let Estimate { mean, sd, ci95, n } = self
+            .0
+            .paired(one, other, of)
+            .map_err(|message| error(format!("{measure}: {message}")))?;
         Ok((mean, sd, ci95, n))
     }
+}
+
+/// The column of a measure.
+fn column(name: &str) -> PyResult<&'static Column> {
+    let names = || COLUMNS.iter().map(|column| column.name);
+    COLUMNS.iter().find(|column| column.name == name).ok_or_else(|| {
+        let hint = did_you_mean(name, names());
+        let known = names().collect::<Vec<_>>().join(", ");
+        error(format!("there is no measure `{name}`; there are {known}{hint}"))
+    })
+}
+
+const fn number(value: Value) -> Option<f64> {
+    if let Value::Number(number) = value { number } else { None }
+}
+
+const fn count(value: Value) -> Option<u64> {
+    if let Value::Count(count) = value { Some(count) } else { None }
+}
+
+const fn truth(value: Value) -> Option<bool> {
+    if let Value::Truth(truth) = value { Some(truth) } else { None }
 }

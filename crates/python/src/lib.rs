@@ -9,6 +9,7 @@ mod error;
 mod orbit;
 mod run;
 mod scenario;
+mod sweep;
 mod table;
 mod trace;
 
@@ -29,6 +30,8 @@ mod _native {
     use super::run::Run;
     #[pymodule_export]
     use super::scenario::{Scenario, scenarios, schema, variants};
+    #[pymodule_export]
+    use super::sweep::{Sweep, merge_shards};
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]

@@ -55,12 +55,12 @@ impl Scenario {
     }
 
     /// The same with other values: keys and values in TOML.
-    fn with_values(&self, changes: Vec<(String, String)>) -> PyResult<Self> {
+    fn with_values(&self, py: Python<'_>, changes: Vec<(String, String)>) -> PyResult<Self> {
         // As on the command line, so that keys which have another name now are known.
         let changes = changes.into_iter().map(|(key, value)| format!("{key}={value}"));
         let changes: Result<Vec<Override>, String> = changes.map(|text| text.parse()).collect();
         let inner = self.inner.with(&changes.map_err(error)?).map_err(error)?;
-        Ok(Self { inner, controllers: self.again() })
+        Ok(Self { inner, controllers: self.again(py) })
     }
 
     #[getter]
@@ -147,9 +147,14 @@ impl Scenario {
 }
 
 impl Scenario {
+    /// The scenario itself.
+    pub(crate) const fn inner(&self) -> &Inner {
+        &self.inner
+    }
+
     /// The same classes once more.
-    fn again(&self) -> Vec<Py<ControllerClass>> {
-        Python::attach(|py| self.controllers.iter().map(|class| class.clone_ref(py)).collect())
+    pub(crate) fn again(&self, py: Python<'_>) -> Vec<Py<ControllerClass>> {
+        self.controllers.iter().map(|class| class.clone_ref(py)).collect()
     }
 
     /// Does something without the interpreter, which the classes take when they are told something.

@@ -19,6 +19,12 @@ use crate::error::error;
 #[derive(Clone)]
 pub(crate) struct Table(RecordBatch);
 
+impl From<RecordBatch> for Table {
+    fn from(batch: RecordBatch) -> Self {
+        Self(batch)
+    }
+}
+
 #[pymethods]
 impl Table {
     /// The names of the columns, in order.

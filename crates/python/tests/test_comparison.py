@@ -84,5 +84,5 @@ def test_a_pair_that_was_not_compared_is_said(line: bp.Scenario) -> None:
         compared.paired("cubic", "bbr")
     with pytest.raises(bp.Error, match="did you mean `goodput_bps`"):
         compared.paired("cubic", "cubic", "goodput")
-    with pytest.raises(bp.Error, match="no two runs"):
+    with pytest.raises(bp.Error, match="fairness: no two runs"):
         compared.paired("cubic", "cubic", "fairness")

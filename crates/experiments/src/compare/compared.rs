@@ -56,8 +56,9 @@ impl Compared {
     ) -> Result<Estimate, String> {
         let [one, other] = [self.runs_of(one)?, self.runs_of(other)?];
         let pairs = one.iter().zip(&other);
-        let differences: Vec<f64> =
-            pairs.filter_map(|(a, b)| Some(measure(&a.measured)? - measure(&b.measured)?)).collect();
+        let differences: Vec<f64> = pairs
+            .filter_map(|(a, b)| Some(measure(&a.measured)? - measure(&b.measured)?))
+            .collect();
         if differences.is_empty() {
             return Err("no two runs with the same seed both have it".to_owned());
         }

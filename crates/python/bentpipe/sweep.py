@@ -1,0 +1,191 @@
+"""Sweeps: many runs of a scenario, a row for each, on this machine or on workers."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, overload
+
+from bentpipe import _native, values
+from bentpipe._native import Error
+from bentpipe.controller import AnyController
+from bentpipe.scenario import FIRST_SEEDS, Scenario, checked_jobs, variant_name
+from bentpipe.table import Table
+from bentpipe.values import Value
+
+CHUNK = 16
+"""Runs that a worker gets at a time."""
+AHEAD = 64
+"""Parts that are asked for before the first of them is there, so that the memory of many does not fill."""
+
+
+class Future(Protocol):
+    """What is not there yet."""
+
+    def result(self) -> bytes: ...
+
+
+class Client(Protocol):
+    """Who has workers: a `dask.distributed.Client`, or an `Executor` of `concurrent.futures`."""
+
+    def submit(self, function: Any, /, *arguments: Any) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Written:
+    """The Parquet file of a sweep."""
+
+    path: Path
+    rows: int
+    """Rows in it."""
+    run: int
+    """Those of them that were run now; the others were there."""
+
+
+class Sweep:
+    """Runs that are planned: each value of each key with each variant and each seed."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        vary: Mapping[str, Iterable[Value]],
+        variants: Iterable[str | AnyController],
+        seeds: int | Iterable[int],
+        flows: Iterable[str],
+    ) -> None:
+        chosen = list(variants)
+        brought = [variant for variant in chosen if not isinstance(variant, str)]
+        self._scenario = scenario.with_controllers(*brought) if brought else scenario
+        self._vary = [(key, [_written(value) for value in inner]) for key, inner in vary.items()]
+        self._variants = [variant_name(variant) for variant in chosen]
+        self._seeds = _seeds(seeds)
+        self._flows = list(flows)
+        self._native = self._plan()
+
+    def _plan(self) -> _native.Sweep:
+        return _native.Sweep(self._scenario.native, self._vary, self._variants, self._seeds, self._flows)
+
+    def __len__(self) -> int:
+        """How many runs there are."""
+        return len(self._native)
+
+    def check(self) -> None:
+        """Whether every cell can be run. Raises `Error` for the first that cannot; `run` asks before its first run."""
+        self._native.check(None)
+
+    @overload
+    def run(
+        self, *, out: None = None, jobs: int | None = None, client: Client | None = None, chunk: int = CHUNK
+    ) -> Table: ...
+    @overload
+    def run(
+        self,
+        *,
+        out: str | os.PathLike[str],
+        jobs: int | None = None,
+        client: Client | None = None,
+        chunk: int = CHUNK,
+        shard: str | None = None,
+        replace: bool = False,
+    ) -> Written: ...
+    def run(
+        self,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        jobs: int | None = None,
+        client: Client | None = None,
+        chunk: int = CHUNK,
+        shard: str | None = None,
+        replace: bool = False,
+    ) -> Table | Written:
+        """Runs everything and gives the rows in the order of the runs, or writes them into the Parquet file `out`.
+
+        A file that is there already keeps its rows: a sweep that was broken off goes on where it was, and one that grew runs what is
+        new. With `replace` rows that it does not have any more are dropped. `shard`, such as `3/100`, is the third of a hundred parts, which
+        `merge` puts together. `jobs` is the number of threads, one for each core if it is left out. With `client` the runs go to its
+        workers, `chunk` at a time; a part whose worker dies is run by another one, if the client sees to that, as Dask does. The rows
+        and the file are the same whoever ran what.
+
+        Raises `Error` where a run cannot be, before the first one is; or the file is something else."""
+        self._native.check(checked_jobs(jobs))
+        if out is not None and self._scenario.controllers:
+            raise Error("out: the file would not notice that a class has changed; leave it out, or take controllers in Rust")
+        if client is not None and (jobs is not None or shard is not None):
+            raise Error("client: its workers are the jobs, and it has the whole sweep; leave out jobs and shard")
+        if chunk < 1:
+            raise Error(f"chunk: {chunk} runs are none")
+        if out is None and client is None:
+            return Table(self._native.run(0, len(self), checked_jobs(jobs)))
+        if out is None:
+            return Table(self._native.join(list(self._parts(client, chunk, 0))))
+        path = os.fspath(out)
+        if client is None:
+            rows, run = self._native.write(path, shard, replace, checked_jobs(jobs))
+        else:
+            rows, run = self._native.gather(path, replace, lambda first: self._parts(client, chunk, first))
+        return Written(Path(path), rows, run)
+
+    def _parts(self, client: Client | None, chunk: int, first: int) -> Iterator[bytes]:
+        assert client is not None
+        total = len(self)
+        waiting: deque[Future] = deque()
+        for begin in range(first, total, chunk):
+            waiting.append(client.submit(run_part, self, begin, min(begin + chunk, total)))
+            if len(waiting) >= AHEAD:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_native"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._native = self._plan()
+
+    def __repr__(self) -> str:
+        return f"<bentpipe.Sweep of {self._scenario.name}: {len(self)} runs>"
+
+
+def run_part(sweep: Sweep, first: int, end: int) -> bytes:
+    """What a worker does: the runs of these numbers, as Arrow's IPC."""
+    return sweep._native.run_part(first, end)
+
+
+def _written(value: Value) -> str:
+    # Numbers with a unit, such as `0.5 BDP`, become columns of numbers, which quotes would hide.
+    return value if isinstance(value, str) else values.toml(value)
+
+
+def _seeds(seeds: int | Iterable[int]) -> str:
+    if isinstance(seeds, int):
+        return f"1-{seeds}"
+    return ",".join(str(seed) for seed in seeds)
+
+
+def sweep(
+    scenario: Scenario,
+    vary: Mapping[str, Iterable[Value]],
+    variants: Iterable[str | AnyController] = (),
+    seeds: int | Iterable[int] = FIRST_SEEDS,
+    *,
+    flows: Iterable[str] = (),
+) -> Sweep:
+    """Plans a sweep: `sweep(geo, {"links.satellite.queue": ["0.5 BDP", "1 BDP"]}, ["cubic", "bbr"], seeds=100)`.
+
+    Without variants the flows are what the scenario says. `seeds` are the seeds of each cell, or how many there are from 1 on. `flows`
+    are the flows that are measured; if there are none, all that send a file or without end.
+
+    Raises `Error` where something is there twice or cannot be read."""
+    return Sweep(scenario, vary, variants, seeds, flows)
+
+
+def merge(files: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str], *, partial: bool = False) -> Written:
+    """Puts the files of shards together; with `partial` also where runs are missing.
+
+    Raises `Error` where files are not of one sweep, or runs are missing."""
+    rows, _ = _native.merge_shards([os.fspath(file) for file in files], os.fspath(out), partial)
+    return Written(Path(out), rows, 0)
