@@ -1,7 +1,7 @@
 //! The native module of the Python package: what Python says becomes what the crates below take, and what they found
 //! becomes tables.
 //!
-//! Nothing is decided here. Whoever uses the package sees the classes of `bentpipe/`, which call these.
+//! Nothing is decided here. Whoever uses the package sees the classes of `python/bentpipe/`, which call these.
 
 mod comparison;
 mod controller;

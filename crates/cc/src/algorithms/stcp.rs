@@ -13,7 +13,7 @@ pub(crate) const ROW: Row = Row {
     summary: "Reno that starts with its part of the windows of connections to the same host",
     citation: "sharing TCP; state sharing as in RFC 9040, section 8 (ensemble allocation)",
     parameters: &[ABC_LIMIT, INITIAL_SSTHRESH],
-    build,
+    build: &build,
 };
 
 #[derive(Debug)]

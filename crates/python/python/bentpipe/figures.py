@@ -112,7 +112,7 @@ def trace(result: Trace, *, dark: bool = False) -> Figure:
         ("rate_bps", "rate, Mbit/s", 1e-6),
         ("delay_s", "one-way delay, ms", 1e3),
         ("loss", "loss, %", 100.0),
-        ("up", "up", 1.0),
+        ("up", "state, 1 is up", 1.0),
     )
     told = [quantity for quantity in quantities if any(value is not None for value in table[quantity[0]])]
     if not told:
