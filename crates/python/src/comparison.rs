@@ -9,6 +9,9 @@ use pyo3::prelude::*;
 use crate::error::error;
 use crate::table::{Columns, Table};
 
+/// What a ranking has of a variant.
+type Measure = fn(&ComparisonRow) -> Option<Estimate>;
+
 /// A comparison that is over.
 #[pyclass(frozen, module = "bentpipe._native")]
 pub(crate) struct Comparison(Compared);
@@ -52,7 +55,7 @@ impl Comparison {
         let mut columns = Columns::of(&ranking.rows)
             .count("rank", |row| row.rank)
             .text("variant", |row| row.variant.as_str());
-        let measures: [(&str, fn(&ComparisonRow) -> Option<Estimate>); 7] = [
+        let measures: [(&str, Measure); 7] = [
             ("goodput_bps", |row| Some(row.goodput)),
             ("to_best_percent", |row| Some(row.to_best)),
             ("utilisation", |row| row.utilisation),

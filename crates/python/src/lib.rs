@@ -3,6 +3,8 @@
 //!
 //! Nothing is decided here. Whoever uses the package sees the classes of `python/bentpipe/`, which call these.
 
+#![allow(clippy::needless_pass_by_value, reason = "Python's arguments come as values")]
+
 mod comparison;
 mod controller;
 mod error;
