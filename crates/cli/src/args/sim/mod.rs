@@ -19,7 +19,7 @@ pub(crate) use demo::Demo;
 pub(crate) use experiments::{Compare, Format, Reproduce};
 pub(crate) use init::Init;
 pub(crate) use list::{List, Listing};
-pub(crate) use orbit::{GroundPolicy, OnTheGround, Orbit};
+pub(crate) use orbit::Orbit;
 #[cfg(feature = "net")]
 pub(crate) use record::{FarEnd, TraceRecord, TraceRespond};
 pub(crate) use run::Run;

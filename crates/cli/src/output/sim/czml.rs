@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::Write;
 
-use bentpipe_orbit::{Epoch, Network, Node, OrbitError, Place, Sample, Station};
+use bentpipe_orbit::{Epoch, Names, Network, Node, OrbitError, Place, Sample, Station};
 use bentpipe_units::{Instant, Span};
 use serde::Serializer;
 use serde::ser::SerializeSeq;
 use serde_json::{Value, json};
 
-use super::names::Names;
 use crate::failure::Failure;
 
 /// More positions than this, or samples of routes, make files that nothing opens any more.

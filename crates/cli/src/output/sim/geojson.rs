@@ -3,13 +3,12 @@
 use std::error::Error;
 use std::io::Write;
 
-use bentpipe_orbit::{Network, Node, Place};
+use bentpipe_orbit::{Names, Network, Node, Place};
 use bentpipe_units::{Instant, Span};
 use serde_json::{Value, json};
 
 use super::antimeridian::split;
 use super::ends::watched;
-use super::names::Names;
 
 /// Pieces of a link: enough to look round on a map.
 const PIECES: u16 = 12;
