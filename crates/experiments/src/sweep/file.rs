@@ -5,6 +5,7 @@
 //! used yet wait in `OUT.old`.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -52,7 +53,7 @@ pub enum FileError {
 }
 
 impl FileError {
-    pub(super) fn disk(path: &Path, problem: impl ToString) -> Self {
+    pub(super) fn disk(path: &Path, problem: impl Display) -> Self {
         Self::Disk { path: path.to_owned(), problem: problem.to_string() }
     }
 

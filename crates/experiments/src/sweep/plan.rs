@@ -82,8 +82,8 @@ impl Sweep {
             return Err(wrong(format!("the variant `{name}` is there twice")));
         }
         let points = axes.iter().map(|axis| axis.values().len() as u64);
-        let counts = points.chain([variants.len().max(1) as u64, seeds.count()]);
-        let total = counts.map(Some).fold(Some(1_u64), |all, more| all?.checked_mul(more?));
+        let mut counts = points.chain([variants.len().max(1) as u64, seeds.count()]);
+        let total = counts.try_fold(1_u64, u64::checked_mul);
         if total.is_none() {
             return Err(wrong("there are more runs than 64 bits can count".to_owned()));
         }

@@ -88,7 +88,7 @@ fn write_files(
     });
     let label = metric(&figure.metric).map_or("", |metric| metric.label);
     let path = dir.join(format!("{stem}.vl.json"));
-    let spec = vega::spec(figure, label, source.clone());
+    let spec = vega::spec(figure, label, &source);
     std::fs::write(&path, to_json(&spec)? + "\n").map_err(|e| Failure::writing(&path, e))?;
     let path = dir.join(format!("{stem}.svg"));
     let drawn = lines::svg(figure, label, source).map_err(|e| Failure::writing(&path, e))?;

@@ -10,7 +10,7 @@ const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
 
 /// A line, marks and a band of the 95 % interval for each variant. `y_label` names the metric with its unit, `source` what was
 /// run.
-pub(crate) fn spec(figure: &Figure, y_label: &str, source: Value) -> Value {
+pub(crate) fn spec(figure: &Figure, y_label: &str, source: &Value) -> Value {
     let rows = drawn(figure).into_iter().flat_map(|(variant, points)| {
         points.into_iter().map(move |point| {
             let half = if point.n > 1 { point.ci95 } else { 0.0 };
