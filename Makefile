@@ -5,7 +5,7 @@ OUT ?= out
 # What is measured and packaged, built as quick as it can be.
 DIST = target/dist/bentpipe
 
-.PHONY: deny dist demo test test-python storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint docs fmt setup programs clean
+.PHONY: deny dist demo test test-python storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint docs site fmt setup programs clean
 
 # Four protocols over three links: a table on the terminal, figures on a page, opened where there is a display. Only what it
 # needs is built.
@@ -118,9 +118,17 @@ lint: deny
 		$(CARGO) clippy --locked -p bentpipe-cli --no-default-features --features $$features -- -D warnings || exit 1; done
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
 
-docs:
+# The documentation of the crates, and the site.
+docs: site
 	$(CARGO) doc --workspace --no-deps --locked
-	@echo "Open target/doc/bentpipe_transport/index.html; the pages are in docs/"
+	@echo "Open $(OUT)/site/index.html; the crates are in target/doc/bentpipe_transport/index.html"
+
+# The pages of docs/ with search, a page of the commands, and links and anchors checked.
+site:
+	@.venv/bin/python -c 'import material' 2>/dev/null || sh .ci/install-python mkdocs-material==9.8.2 'the site cannot be built'
+	$(CARGO) build --locked -p bentpipe-cli
+	@if .venv/bin/python -c 'import material' 2>/dev/null; then NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet; \
+		else echo "skipped: the site, as mkdocs-material is not installed"; fi
 
 fmt:
 	$(CARGO) fmt --all

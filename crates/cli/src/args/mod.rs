@@ -80,8 +80,11 @@ pub(crate) enum Command {
     #[command(after_help = MAN_EXAMPLES)]
     Man {
         /// Output directory
-        #[arg(value_name = "DIR")]
-        dir: PathBuf,
+        #[arg(value_name = "DIR", required_unless_present = "markdown")]
+        dir: Option<PathBuf>,
+        /// Print one page of Markdown instead
+        #[arg(long, conflicts_with = "dir")]
+        markdown: bool,
     },
     /// Print the completions of a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
@@ -91,8 +94,9 @@ pub(crate) enum Command {
     },
 }
 
-const MAN_EXAMPLES: &str = "Example:
-  bentpipe man /usr/local/share/man/man1";
+const MAN_EXAMPLES: &str = "Examples:
+  bentpipe man /usr/local/share/man/man1
+  bentpipe man --markdown > commands.md";
 
 const COMPLETIONS_EXAMPLES: &str = "Example:
   bentpipe completions bash > /etc/bash_completion.d/bentpipe";

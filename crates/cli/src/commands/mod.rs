@@ -45,10 +45,17 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
         Command::Twin(args) => twin::twin(&args),
         #[cfg(all(feature = "gateway", feature = "sim", feature = "top"))]
         Command::TwinHost(args) => twin::host(&args.role),
-        Command::Man { dir } => {
+        Command::Man { dir: Some(dir), .. } => {
             std::fs::create_dir_all(&dir).map_err(|error| Failure::writing(&dir, error))?;
             clap_mangen::generate_to(Args::command(), &dir)
                 .map_err(|error| Failure::writing(&dir, error))
+        }
+        Command::Man { dir: None, .. } => {
+            let options = clap_markdown::MarkdownOptions::new()
+                .title("Commands".to_owned())
+                .show_footer(false);
+            let page = clap_markdown::help_markdown_command_custom(&Args::command(), &options);
+            Ok(anstream::stdout().write_all(page.as_bytes())?)
         }
         Command::Completions { shell } => {
             let mut script = Vec::new();
