@@ -11,8 +11,6 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-HUES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Colours of series, in the order in which they are taken."""
 WIDTH = 7.0
 """Of a figure, in inches."""
 
@@ -24,20 +22,21 @@ class Ink:
     paper: str
     text: str
     faint: str
+    hues: tuple[str, ...]
+    """Colours of series, in the order in which they are taken: those that stand out from the paper come first."""
+
+    def hue(self, number: int) -> str:
+        """The colour of a series by its number; after the last one the first one comes again."""
+        return self.hues[number % len(self.hues)]
 
 
-LIGHT = Ink(paper="#ffffff", text="#1a1a1a", faint="#d0d0d0")
-DARK = Ink(paper="#16181d", text="#e8e8e8", faint="#3c4048")
+LIGHT = Ink("#ffffff", "#1a1a1a", "#d0d0d0", ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"))
+DARK = Ink("#16181d", "#e8e8e8", "#3c4048", ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00"))
 
 
 def ink(dark: bool) -> Ink:
     """Light or dark."""
     return DARK if dark else LIGHT
-
-
-def hue(number: int) -> str:
-    """The colour of a series by its number; after the last one the first one comes again."""
-    return HUES[number % len(HUES)]
 
 
 @contextmanager
