@@ -3,6 +3,30 @@
 from collections.abc import Callable, Iterator
 from typing import final
 
+__all__ = [
+    "Ack",
+    "Build",
+    "Comparison",
+    "ControllerClass",
+    "Error",
+    "Loss",
+    "Path",
+    "Round",
+    "Run",
+    "Scenario",
+    "Survey",
+    "Sweep",
+    "Table",
+    "Trace",
+    "__version__",
+    "merge_shards",
+    "scenarios",
+    "schema",
+    "survey",
+    "traces",
+    "variants",
+]
+
 __version__: str
 
 class Error(ValueError):
@@ -238,7 +262,6 @@ class Sweep:
         variants: list[str],
         seeds: str,
         flows: list[str],
-        /,
     ) -> Sweep: ...
     def __len__(self) -> int: ...
     def check(self, jobs: int | None) -> None: ...
