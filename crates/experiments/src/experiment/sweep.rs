@@ -30,6 +30,10 @@ pub trait Progress: Sync {
     fn total(&self, _runs: u64) {}
     /// One more is done.
     fn done(&self) {}
+    /// Whether somebody still waits for the result, asked while runs go on. Without anybody they end, and so does the work.
+    fn is_wanted(&self) -> bool {
+        true
+    }
 }
 
 impl Progress for () {}
@@ -115,6 +119,14 @@ pub fn run_all(
     let work = || -> Vec<Result<Vec<f64>, ScenarioError>> {
         jobs.par_iter()
             .map(|job| {
+                if !progress.is_wanted() {
+                    return Err(ScenarioError {
+                        source: job.spec.name.clone(),
+                        line: None,
+                        key: None,
+                        message: "broken off".to_owned(),
+                    });
+                }
                 let done = job.run().map_err(|error| ScenarioError {
                     source: job.spec.name.clone(),
                     line: None,
