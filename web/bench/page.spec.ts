@@ -1,0 +1,71 @@
+// How quick the page is: pictures a second, the first paint, and what the server takes when nobody asks.
+
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { start, test } from "../tests/served";
+
+/** Pictures a second of a page over some seconds. */
+const pictures = (seconds: number) =>
+  new Promise<number>((done) => {
+    let count = 0;
+    const first = performance.now();
+    const tick = () => {
+      count += 1;
+      const passed = (performance.now() - first) / 1000;
+      if (passed >= seconds) done(count / passed);
+      else requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+  });
+
+const tell = (what: string, value: string) => process.stdout.write(`${what}: ${value}\n`);
+
+for (const view of ["globe", "map"]) {
+  test(`sky, ${view}`, async ({ served }) => {
+    const page = await served.open(`tab=sky&sky=starlink&rate=60${view === "map" ? "&view=map" : ""}`);
+    await page.locator("dl.figures").getByText("ms").waitFor();
+    tell(`sky, ${view}, 4,408 satellites, pictures/s`, (await page.evaluate(pictures, 8)).toFixed(1));
+  });
+}
+
+const TEN = `name = "ten"
+nodes = ["a", "b"]
+duration = "10 min"
+[links.space]
+between = ["a", "b"]
+rate = "50 Mbit/s"
+delay = "250 ms"
+queue = "500 packets"
+${Array.from({ length: 10 }, (_, n) => `[flows.f${n}]\nfrom = "a"\nto = "b"\nprotocol = "tcp"\n`).join("")}`;
+
+test("run of ten flows", async ({ served }) => {
+  const page = await served.open("tab=run&scenario=geo&speed=10");
+  await page.getByRole("textbox", { name: "Scenario, in TOML" }).fill(TEN);
+  await page.getByRole("button", { name: /^Run/ }).click();
+  await page.getByText(/ten, seed 1: at/).waitFor();
+  tell("run of ten flows at 10 x, pictures/s", (await page.evaluate(pictures, 8)).toFixed(1));
+  await page.getByLabel("Simulated time runs").selectOption("as fast as it goes");
+  tell("the same as fast as it goes, pictures/s", (await page.evaluate(pictures, 4)).toFixed(1));
+});
+
+test("first paint", async ({ served }) => {
+  for (const tab of ["sky", "run", "compare", "gateway"]) {
+    const page = await served.open(`tab=${tab}`);
+    await page.reload();
+    await page.locator("main > *").waitFor();
+    const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Number.NaN);
+    const bytes = await page.evaluate(() => performance.getEntriesByType("resource").reduce((sum, one) => sum + (one as PerformanceResourceTiming).transferSize, 0));
+    tell(`${tab}: first contentful paint, ms; bytes that came`, `${paint.toFixed(0)}; ${bytes}`);
+  }
+});
+
+test("idle", async () => {
+  const { process: server } = await start(["serve", "--listen", "127.0.0.1:0"]);
+  const ticks = () => readFileSync(`/proc/${server.pid}/stat`, "utf8").split(") ")[1]?.split(" ").slice(11, 13).map(Number).reduce((a, b) => a + b, 0) ?? 0;
+  const perSecond = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
+  const before = ticks();
+  await new Promise((done) => setTimeout(done, 20_000));
+  const resident = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1];
+  tell("idle: CPU, %; resident, MB", `${(((ticks() - before) / perSecond / 20) * 100).toFixed(2)}; ${(Number(resident) / 1000).toFixed(1)}`);
+  server.kill("SIGTERM");
+});
