@@ -2,7 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { start, test } from "../tests/served";
+import { start, test, type } from "../tests/served";
 
 /** Pictures a second of a page over some seconds. */
 const pictures = (seconds: number) =>
@@ -40,7 +40,7 @@ ${Array.from({ length: 10 }, (_, n) => `[flows.f${n}]\nfrom = "a"\nto = "b"\npro
 
 test("run of ten flows", async ({ served }) => {
   const page = await served.open("tab=run&scenario=geo&speed=10");
-  await page.getByRole("textbox", { name: "Scenario, in TOML" }).fill(TEN);
+  await type(page.getByRole("textbox", { name: "Scenario, in TOML" }), TEN);
   await page.getByRole("button", { name: /^Run/ }).click();
   await page.getByText(/ten, seed 1: at/).waitFor();
   tell("run of ten flows at 10 x, pictures/s", (await page.evaluate(pictures, 8)).toFixed(1));

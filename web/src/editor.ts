@@ -73,6 +73,8 @@ export class Editor {
         ],
       }),
     });
+    // Who has no mouse scrolls it as well.
+    this.view.scrollDOM.tabIndex = 0;
   }
 
   get text(): string {
@@ -92,19 +94,26 @@ export class Editor {
   }
 }
 
-/** Where something wrong stands: its line, or that of the last part of its key, or the first one. */
+/** Where something wrong stands: its line, or that of its key, or the first one. */
 function place(doc: Text, { line, key }: Wrong): { from: number; to: number } {
-  const last = key?.split(".").at(-1);
-  const named = () => {
-    if (last === undefined) return null;
-    for (let n = 1; n <= doc.lines; n++) {
-      const text = doc.line(n).text.trimStart();
-      if (text.startsWith(last) || (text.startsWith("[") && text.includes(last))) return n;
-    }
-    return null;
-  };
-  const { from, to } = doc.line(Math.min(line ?? named() ?? 1, doc.lines));
+  const { from, to } = doc.line(Math.min(line ?? (key === null ? null : lineOf(doc, key)) ?? 1, doc.lines));
   return { from, to };
+}
+
+/** The line on which a key stands, or else the table that it would stand in. */
+function lineOf(doc: Text, key: string): number | null {
+  let table = "";
+  let best: number | null = null;
+  for (let n = 1; n <= doc.lines; n++) {
+    const text = doc.line(n).text.trim();
+    const header = /^\[+([^\]]+)\]/.exec(text)?.[1];
+    const name = /^([\w.-]+)\s*=/.exec(text)?.[1];
+    if (header !== undefined) table = `${header.trim()}.`;
+    const here = header !== undefined ? header.trim() : name === undefined ? null : table + name;
+    if (here === key) return n;
+    if (here !== null && key.startsWith(`${here}.`)) best = n;
+  }
+  return best;
 }
 
 /** What is wrong, in a line. */

@@ -6,7 +6,7 @@ import { Editor, said } from "./editor";
 import { completion, type Schema } from "./run/completion";
 import * as state from "./state";
 
-const USUAL = "leo-handovers";
+const USUAL = "geo";
 
 /** A choice of scenarios and an editor. */
 export class Scenario {

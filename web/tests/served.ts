@@ -1,7 +1,7 @@
 // The page, served by the real program, and what must hold on each of its views.
 
 import { AxeBuilder } from "@axe-core/playwright";
-import { test as base, expect, type Page } from "@playwright/test";
+import { test as base, expect, type Locator, type Page } from "@playwright/test";
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
@@ -16,6 +16,14 @@ export function start(words: string[]): Promise<{ line: string; process: ChildPr
     process.once("exit", (code) => failed(new Error(`${words.join(" ")} ended with ${code}`)));
     process.once("error", failed);
   });
+}
+
+/** Types a text in place of what is in an editor, as fingers do it. */
+export async function type(editor: Locator, text: string): Promise<void> {
+  await editor.click();
+  await editor.press("ControlOrMeta+A");
+  await editor.press("Delete");
+  await editor.page().keyboard.insertText(text);
 }
 
 interface Served {

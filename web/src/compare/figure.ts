@@ -2,7 +2,7 @@
 
 import { colour } from "../colours";
 import { h, svg } from "../dom";
-import { digits } from "../format";
+import { si } from "../format";
 import type { Figure, Point } from "./told";
 
 const [WIDTH, HEIGHT, LEFT, BELOW, ABOVE] = [520, 260, 64, 40, 10];
@@ -44,8 +44,8 @@ function plot(of: Figure, points: Point[], variants: string[]): SVGSVGElement {
   const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `${of.title}: ${of.metric} against ${of.x_label}`, class: "figure" });
   for (let n = 0; n <= 4; n++) {
     const [value, place] = [least + ((most - least) * n) / 4, first + ((last - first) * n) / 4];
-    picture.append(svg("path", { d: `M${LEFT} ${y(value)}H${WIDTH - 16}`, class: "line" }), svg("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, short(value)));
-    picture.append(svg("text", { x: x(place), y: HEIGHT - BELOW + 16, "text-anchor": "middle" }, short(place)));
+    picture.append(svg("path", { d: `M${LEFT} ${y(value)}H${WIDTH - 16}`, class: "line" }), svg("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, si(value, "").trim()));
+    picture.append(svg("text", { x: x(place), y: HEIGHT - BELOW + 16, "text-anchor": "middle" }, si(place, "").trim()));
   }
   picture.append(svg("text", { x: (LEFT + WIDTH) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, of.x_label));
   variants.forEach((variant, n) => {
@@ -58,10 +58,4 @@ function plot(of: Figure, points: Point[], variants: string[]): SVGSVGElement {
     }
   });
   return picture;
-}
-
-function short(value: number): string {
-  const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e5 || size < 1e-2)) return value.toExponential(1);
-  return digits(value);
 }

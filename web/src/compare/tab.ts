@@ -55,7 +55,7 @@ class Tab {
       field("Seeds of each point", this.reps),
       h("div", { class: "row" }, h("button", { type: "button", text: "Reproduce", on: { click: () => this.reproduce() } })),
     );
-    this.element = h("div", { class: "split" }, side, h("section", { class: "stage", "aria-label": "What came out" }, this.now, this.bar, this.results));
+    this.element = h("div", { class: "split" }, side, h("section", { class: "stage", tabindex: 0, "aria-label": "What came out" }, this.now, this.bar, this.results));
   }
 
   /** A page shows something at once. */

@@ -4,7 +4,7 @@ import { json } from "../api";
 import { Chart, type Column, type Line } from "../chart";
 import { colour } from "../colours";
 import { h, table } from "../dom";
-import { bytes, delay, or, percent, rate, time } from "../format";
+import { bytes, delay, moment, or, percent, rate, time } from "../format";
 import type { Flow, History, Now, Peer, Status } from "./told";
 
 /** Seconds over which rates are taken. */
@@ -25,8 +25,7 @@ export class Panel {
   private before: { at: number; flows: Map<number, Flow> } | null = null;
 
   constructor(private readonly number: number) {
-    const ago = (seconds: number) => time(Math.max(0, seconds));
-    const chart = (title: string, value: (value: number) => string) => new Chart({ title, value, at: ago, x: "time since the watch began", sync: `gateway-${number}`, height: 130 });
+        const chart = (title: string, value: (value: number) => string) => new Chart({ title, value, at: moment, x: "time since the watch began", sync: `gateway-${number}`, height: 130 });
     this.rates = chart("Carried", rate);
     this.trips = chart("Round trip, and queueing delay (dashed): round trip above its minimum", delay);
     this.losses = chart("Datagrams lost", percent);

@@ -42,7 +42,7 @@ export async function gateway(about: About): Promise<Shown> {
   editor.text = EXAMPLE;
   void judge(EXAMPLE);
   const side = h("form", { class: "side", "aria-label": "Configuration check", on: { submit: (event) => event.preventDefault() } }, h("h2", { class: "small", text: "Check a configuration" }), editor.element, verdict);
-  const element = h("div", { class: "split" }, side, h("section", { class: "stage", "aria-label": "Gateways" }, ...(panels.length > 0 ? panels.map((panel) => panel.element) : [none])));
+  const element = h("div", { class: "split" }, side, h("section", { class: "stage", tabindex: 0, "aria-label": "Gateways" }, ...(panels.length > 0 ? panels.map((panel) => panel.element) : [none])));
   let timer = 0;
   const look = async () => {
     const now = await json<Now[]>("gateways").catch(() => []);

@@ -84,7 +84,7 @@ class Tab {
       h("div", { class: "row" }, this.start, this.pause, this.step, this.stop),
       copies,
     );
-    const stage = h("section", { class: "stage", "aria-label": "The run" }, this.now, h("div", { class: "charts" }, ...this.charts.map(({ chart }) => chart.element)), this.packets.element, this.outcome);
+    const stage = h("section", { class: "stage", tabindex: 0, "aria-label": "The run" }, this.now, h("div", { class: "charts" }, ...this.charts.map(({ chart }) => chart.element)), this.packets.element, this.outcome);
     this.element = h("div", { class: "split" }, side, stage);
     this.charts.forEach(({ chart }) => chart.show([], [], []));
   }
