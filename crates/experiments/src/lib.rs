@@ -9,8 +9,10 @@ pub mod compare;
 pub mod experiment;
 pub mod library;
 pub mod limited;
+mod progress;
 pub mod storms;
 pub mod sweep;
 pub mod validation;
 
-pub use experiment::{Experiment, Progress, SweepOptions};
+pub use experiment::{Experiment, SweepOptions};
+pub use progress::Progress;

@@ -6,7 +6,7 @@ use bentpipe_sim::{FlowSpec, Observer, RunSpec};
 use bentpipe_units::Span;
 
 use super::place;
-use crate::Progress;
+use crate::progress::Progress;
 
 /// Time between looks at the round-trip times.
 const EVERY: Span = Span::from_millis(100);

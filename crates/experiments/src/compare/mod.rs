@@ -20,7 +20,8 @@ pub use self::measure::{Measured, slowest_line};
 pub(crate) use self::measure::{Watch, jain};
 use self::ranking::ranked;
 pub use self::variant::{DEFAULT_VARIANTS, NamedVariant, Variant, named};
-use crate::experiment::{Progress, in_pool};
+use crate::experiment::in_pool;
+use crate::progress::Progress;
 
 /// How a comparison is run.
 #[derive(Clone, Debug, Default)]

@@ -12,12 +12,12 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::{WebSocketStream, client_async};
 
 /// A server on a free port of this host, with these limits.
-pub async fn server(limits: Limits) -> SocketAddr {
+pub(crate) async fn server(limits: Limits) -> SocketAddr {
     let options = Options { limits, ..Options::new(([127, 0, 0, 1], 0).into()) };
     serve(options).await
 }
 
-pub async fn serve(options: Options) -> SocketAddr {
+pub(crate) async fn serve(options: Options) -> SocketAddr {
     let server = Server::bind(options).await.expect("a socket");
     let address = server.address();
     tokio::spawn(server.run(std::future::pending()));
@@ -25,7 +25,7 @@ pub async fn serve(options: Options) -> SocketAddr {
 }
 
 /// All that is answered to these bytes, until the server closes.
-pub async fn answer(address: SocketAddr, request: &[u8]) -> String {
+pub(crate) async fn answer(address: SocketAddr, request: &[u8]) -> String {
     let mut tcp = TcpStream::connect(address).await.expect("it listens");
     // A server that has seen enough closes while somebody still speaks.
     let _ = tcp.write_all(request).await;
@@ -36,18 +36,18 @@ pub async fn answer(address: SocketAddr, request: &[u8]) -> String {
 }
 
 /// The answer to a GET with these further headers.
-pub async fn get(address: SocketAddr, path: &str, headers: &str) -> String {
+pub(crate) async fn get(address: SocketAddr, path: &str, headers: &str) -> String {
     let request =
         format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}\r\n");
     answer(address, request.as_bytes()).await
 }
 
 /// A page's socket.
-pub struct Socket(WebSocketStream<TcpStream>);
+pub(crate) struct Socket(WebSocketStream<TcpStream>);
 
 impl Socket {
     /// Opens one and asks for something.
-    pub async fn ask(address: SocketAddr, path: &str, asked: &Value) -> Self {
+    pub(crate) async fn ask(address: SocketAddr, path: &str, asked: &Value) -> Self {
         let tcp = TcpStream::connect(address).await.expect("it listens");
         let request =
             format!("ws://{address}/api/{path}").into_client_request().expect("a request");
@@ -57,12 +57,12 @@ impl Socket {
         socket
     }
 
-    pub async fn say(&mut self, said: &Value) {
+    pub(crate) async fn say(&mut self, said: &Value) {
         self.0.send(Message::text(said.to_string())).await.expect("it listens");
     }
 
     /// The next document; nothing when the server has closed.
-    pub async fn hear(&mut self) -> Option<Value> {
+    pub(crate) async fn hear(&mut self) -> Option<Value> {
         loop {
             match self.0.next().await {
                 Some(Ok(Message::Text(text))) => {
@@ -75,7 +75,7 @@ impl Socket {
     }
 
     /// The next frame of numbers.
-    pub async fn frame(&mut self) -> Vec<u8> {
+    pub(crate) async fn frame(&mut self) -> Vec<u8> {
         loop {
             match self.0.next().await.expect("open").expect("a message") {
                 Message::Binary(frame) => return frame.to_vec(),

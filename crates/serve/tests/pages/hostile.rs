@@ -1,12 +1,11 @@
 //! Requests that nobody should make.
 
-mod common;
-
 use bentpipe_serve::{Limits, Options, ServeError, Server};
-use common::{Socket, answer, get, serve, server};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Value, json};
+
+use crate::common::{Socket, answer, get, serve, server};
 
 /// Requests that are changed at random, and how often.
 const CHANGED: usize = 2000;

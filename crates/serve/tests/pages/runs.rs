@@ -1,13 +1,12 @@
 //! Runs, comparisons and skies over a real socket.
 
-mod common;
-
 use bentpipe_scenario::Scenario;
 use bentpipe_serve::Limits;
 use bentpipe_sim::Silent;
 use bentpipe_units::{ByteCount, Span};
-use common::{Socket, server};
 use serde_json::{Value, json};
+
+use crate::common::{Socket, server};
 
 /// A transfer of some seconds.
 const SHORT: &str = r#"
