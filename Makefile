@@ -5,7 +5,7 @@ OUT ?= out
 # What is measured and packaged, built as quick as it can be.
 DIST = target/dist/bentpipe
 
-.PHONY: deny dist demo test test-python storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint docs site fmt setup programs clean
+.PHONY: page test-page bench-page deny dist demo test test-python storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint docs site fmt setup programs clean
 
 # Four protocols over three links: a table on the terminal, figures on a page, opened where there is a display. Only what it
 # needs is built.
@@ -15,15 +15,45 @@ demo:
 	target/release/bentpipe demo --out $(OUT)/demo.html
 
 dist:
+	@sh .ci/page 'the program will have no `serve`'
 	$(CARGO) build --profile dist --locked -p bentpipe-cli
 
 test: setup
+	@sh .ci/page 'its tests will be skipped'
 	$(CARGO) test --workspace --locked
 	sh .ci/test-python
+	@$(MAKE) --no-print-directory test-page
 
 # The Python package alone.
 test-python: setup
 	sh .ci/test-python
+
+# The page of `bentpipe serve`, which a build puts into the program. Needs npm.
+PAGE = web/dist/index.html
+PAGE_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts web/tsconfig.json web/package-lock.json crates/cli/data -type f)
+
+page: $(PAGE)
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	cd web && npm ci
+	@touch $@
+
+$(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES)
+	cd web && npm run build
+
+# The page in Chromium, tab by tab; pictures of it are in web/test-results/pictures. Where one of the two is missing it says so.
+CHROMIUM ?= /usr/bin/chromium
+
+test-page:
+	@sh .ci/install-tools $(CHROMIUM):chromium
+	@if [ ! -e $(PAGE) ]; then echo "there is no page: its tests are skipped"; \
+	elif [ ! -e $(CHROMIUM) ]; then echo "there is no Chromium: the tests of the page are skipped"; \
+	else $(CARGO) build --locked -p bentpipe-cli && cd web && CHROMIUM=$(CHROMIUM) npx playwright test; fi
+
+# How quick the page is on this machine.
+bench-page: page
+	$(CARGO) build --release --locked -p bentpipe-cli
+	cd web && BENTPIPE=../target/release/bentpipe CHROMIUM=$(CHROMIUM) npx playwright test --config bench/playwright.config.ts
 
 # Storms in virtual time, and file transfers on real disks that are broken off at random, a thousand times.
 STORM_MINUTES ?= 10
@@ -55,7 +85,7 @@ CARGO_DEB = 3.8.0
 CARGO_ABOUT = 0.9.3
 DEB = $(OUT)/bentpipe.deb
 
-deb: dist
+deb: page dist
 	@$(CARGO) deb --version 2>/dev/null | grep -q '$(CARGO_DEB)' || \
 		$(CARGO) install --locked cargo-deb --version $(CARGO_DEB)
 	@$(CARGO) about --version 2>/dev/null | grep -q '$(CARGO_ABOUT)' || \
@@ -109,7 +139,7 @@ deny:
 	$(CARGO) deny check licenses bans sources
 
 # Parts of the command that must build by themselves: the demo's, and those of hosts without the simulator.
-FEATURES = sim gateway top
+FEATURES = sim gateway top serve
 
 lint: deny
 	$(CARGO) fmt --all --check

@@ -3,12 +3,13 @@
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Every crate and its layer, bottom up. Nothing may depend on one without a layer, except in tests.
-const TABLE: [(&str, Option<u8>); 23] = [
+const TABLE: [(&str, Option<u8>); 26] = [
     ("units", Some(0)),
     ("wire", Some(1)),
     ("cc", Some(1)),
     ("record", Some(1)),
     ("orbit", Some(1)),
+    ("scenes", Some(2)),
     ("transport", Some(2)),
     ("link", Some(2)),
     ("pep", Some(3)),
@@ -21,16 +22,18 @@ const TABLE: [(&str, Option<u8>); 23] = [
     ("system", Some(5)),
     ("sim", Some(6)),
     ("net", Some(6)),
+    ("monitor", Some(6)),
     ("emulator", Some(6)),
     ("scenario", Some(7)),
     ("experiments", Some(8)),
-    ("cli", Some(9)),
-    ("python", Some(9)),
+    ("serve", Some(9)),
+    ("cli", Some(10)),
+    ("python", Some(10)),
     ("testkit", None),
 ];
 
 /// Crates that may use tokio.
-const RUNTIMES: [&str; 4] = ["system", "net", "cli", "python"];
+const RUNTIMES: [&str; 6] = ["system", "net", "monitor", "serve", "cli", "python"];
 /// Crates of futures, which run on any executor.
 const FUTURES: [&str; 4] = ["association", "transfer", "gateway", "sim"];
 /// What they may have of tokio: what needs neither a clock nor a thread.
@@ -82,7 +85,7 @@ fn violations(needs: &[Needs]) -> Vec<String> {
             && features.iter().all(|feature| WITHOUT_RUNTIME.contains(&feature.as_str()));
         let may = RUNTIMES.contains(&who.as_str()) || (is_future && whom == "tokio");
         if whom.split('-').next() == Some("tokio") && !may {
-            wrong("tokio's runtime belongs to system, net, cli and python");
+            wrong("tokio's runtime belongs to system, net, monitor, serve, cli and python");
         }
         if who == "units" {
             wrong("units depends on nothing");

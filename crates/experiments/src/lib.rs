@@ -4,11 +4,15 @@
 //! the program are in the [`library`]. A [`sweep`] is many runs of a scenario, a row of a table for each. [`compare`] asks which protocol does best in one scenario, and
 //! [`validation`] how TCP here compares with TCP elsewhere. [`storms`] let everything go wrong around the product.
 
+pub mod catalogue;
 pub mod compare;
 pub mod experiment;
 pub mod library;
+pub mod limited;
+mod progress;
 pub mod storms;
 pub mod sweep;
 pub mod validation;
 
-pub use experiment::{Experiment, Progress, SweepOptions};
+pub use experiment::{Experiment, SweepOptions};
+pub use progress::Progress;

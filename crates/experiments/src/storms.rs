@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 use bentpipe_sim::storm::{Finding, Report, Storm};
 use rayon::prelude::*;
 
-use crate::experiment::{Progress, in_pool};
+use crate::experiment::in_pool;
+use crate::progress::Progress;
 
 /// Seeds that are taken at a time: after them it is looked whether to go on, and whether one went wrong.
 const AT_A_TIME: u64 = 16;

@@ -176,8 +176,8 @@ fn what_cannot_be_merged_is_named_and_leaves_no_result() {
     fs::write(path("text"), "no Parquet").expect("written");
     let out = path("out.parquet");
     let cases: [(&[PathBuf], &Path, &str); 5] = [
-        (&[one.clone()], &out, "run 1 is in none of the files"),
-        (&[two.clone()], &out, "run 0 is in none of the files"),
+        (std::slice::from_ref(&one), &out, "run 1 is in none of the files"),
+        (std::slice::from_ref(&two), &out, "run 0 is in none of the files"),
         (&[one.clone(), other], &out, "other.parquet: it is of another sweep"),
         (&[one.clone(), path("text")], &out, "text: "),
         (&[one.clone(), two.clone()], &two, "it is one of the files"),

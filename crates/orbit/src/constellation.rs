@@ -134,6 +134,12 @@ impl Constellation {
         }
     }
 
+    /// The elevation above which a satellite is used, where a station has no mask of its own.
+    pub fn mask(&self, satellite: u32) -> Degrees {
+        let shell = self.shells.iter().rev().find(|shell| shell.first <= satellite);
+        shell.map_or(Degrees(0.0), |shell| shell.mask)
+    }
+
     /// Puts the places of all satellites into `out`, by their numbers.
     ///
     /// # Errors

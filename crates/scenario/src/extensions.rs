@@ -3,11 +3,15 @@
 use bentpipe_cc::Registry as Controllers;
 use bentpipe_link::Registry as Links;
 
-/// The names that scenarios may use. Without any of a program's own these are the built-in ones.
+use crate::Confines;
+
+/// The names that scenarios may use, and what they may take. Without any of a program's own these are the built-in ones, and
+/// nothing is bounded.
 #[derive(Clone, Debug, Default)]
 pub struct Extensions {
     controllers: Controllers,
     links: Links,
+    confines: Option<Confines>,
 }
 
 impl Extensions {
@@ -24,6 +28,17 @@ impl Extensions {
     pub fn with_links(mut self, links: Links) -> Self {
         self.links = links;
         self
+    }
+
+    /// The same for scenarios that somebody else wrote, within these bounds.
+    #[must_use]
+    pub fn confined(mut self, confines: Confines) -> Self {
+        self.confines = Some(confines);
+        self
+    }
+
+    pub(crate) const fn confines(&self) -> Option<&Confines> {
+        self.confines.as_ref()
     }
 
     /// The controllers that can be named.

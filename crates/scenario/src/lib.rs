@@ -4,6 +4,7 @@
 //! ([`library`]) or from the user. A program that uses the crate may bring [`Extensions`] for its scenarios to name.
 
 mod build;
+mod confines;
 mod error;
 mod extensions;
 mod ground;
@@ -19,6 +20,7 @@ mod spot;
 mod text;
 
 pub use build::{ConstellationOptions, open_constellation};
+pub use confines::Confines;
 pub use error::{ScenarioError, did_you_mean, nearest};
 pub use extensions::Extensions;
 pub use ground::{Ground, GroundError};

@@ -97,6 +97,9 @@ impl Scenario {
         extensions: &Extensions,
     ) -> Result<Self, ScenarioError> {
         let file: ScenarioFile = read(source, text)?;
+        if let Some(confines) = extensions.confines() {
+            confines.check(&file, source)?;
+        }
         let (source, text) = (source.to_owned(), text.to_owned());
         let scenario = Self { source, text, file, extensions: extensions.clone() };
         scenario.run_spec(None, false)?;

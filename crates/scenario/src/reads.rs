@@ -11,6 +11,12 @@ use crate::schema::trace::TraceTable;
 /// The files that a scenario from `source` names: traces, attenuations, tracks, element sets. What comes with the program is
 /// among them under a name that no file has.
 pub(crate) fn files(file: &ScenarioFile, source: &str) -> Vec<PathBuf> {
+    let beside = Path::new(source).parent().unwrap_or(Path::new(""));
+    named(file).into_iter().map(|name| beside.join(name)).collect()
+}
+
+/// The same, as the scenario names them.
+pub(crate) fn named(file: &ScenarioFile) -> Vec<&str> {
     let mut names: Vec<&str> = file.links.values().flat_map(of_link).collect();
     if let Some(constellation) = &file.constellation {
         names.extend(constellation.file.as_deref());
@@ -24,8 +30,7 @@ pub(crate) fn files(file: &ScenarioFile, source: &str) -> Vec<PathBuf> {
             names.extend(ways.filter_map(|way| way.trace.as_ref()).flat_map(of_trace));
         }
     }
-    let beside = Path::new(source).parent().unwrap_or(Path::new(""));
-    names.into_iter().map(|name| beside.join(name)).collect()
+    names
 }
 
 fn of_link(link: &LinkTable) -> Vec<&str> {

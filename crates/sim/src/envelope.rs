@@ -39,7 +39,7 @@ impl Envelope {
     }
 
     /// The addresses of both ends.
-    pub(crate) fn addresses(&self) -> PseudoHeader {
+    pub fn addresses(&self) -> PseudoHeader {
         PseudoHeader {
             source: IpAddr::V4(address(self.from)),
             destination: IpAddr::V4(address(self.to)),

@@ -18,6 +18,12 @@ pub trait Observer {
     /// A sample of one proxy and flow.
     fn proxy(&mut self, _sample: &ProxySample) {}
 
+    /// Whether the run is to go on, asked now and then. Whoever has seen enough ends it here: what the summary has is
+    /// what happened until then.
+    fn goes_on(&self) -> bool {
+        true
+    }
+
     /// Whether [`Observer::packet`] wants to see packets; encoding them takes time.
     fn wants_packets(&self) -> bool {
         false

@@ -11,6 +11,9 @@ use crate::network::Network;
 use crate::topology::Topology;
 use crate::{BuildError, Observer, RunSpec, TrafficSpec};
 
+/// Events after which the observer is asked whether the run is to go on.
+const ASKED_EVERY: u64 = 1024;
+
 /// Lets a run happen and says what became of it.
 ///
 /// # Errors
@@ -47,6 +50,9 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
             continue;
         }
         let Some((at, slot)) = next else { break };
+        if events % ASKED_EVERY == 0 && !network.observer.goes_on() {
+            break;
+        }
         now = at;
         if now > end {
             out_of_time = true;

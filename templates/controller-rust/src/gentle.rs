@@ -6,7 +6,7 @@ use bentpipe_cc::{
 use bentpipe_units::ByteCount;
 
 /// What scenarios and comparisons know of it.
-pub static GENTLE: Row = Row {
+pub(crate) static GENTLE: Row = Row {
     name: "gentle",
     summary: "slow start, then a segment per round trip; a loss takes a tenth",
     citation: "this file",

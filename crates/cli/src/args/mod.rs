@@ -6,6 +6,8 @@ mod emulate;
 mod gateway;
 #[cfg(feature = "net")]
 pub(crate) mod net;
+#[cfg(feature = "serve")]
+mod serve;
 #[cfg(feature = "sim")]
 pub(crate) mod sim;
 #[cfg(feature = "top")]
@@ -22,6 +24,8 @@ use clap_complete::Shell;
 pub(crate) use emulate::Emulate;
 #[cfg(feature = "gateway")]
 pub(crate) use gateway::Gateway;
+#[cfg(feature = "serve")]
+pub(crate) use serve::Serve;
 #[cfg(feature = "top")]
 pub(crate) use top::Top;
 #[cfg(all(feature = "gateway", feature = "sim", feature = "top"))]
@@ -64,6 +68,10 @@ pub(crate) enum Command {
     #[cfg(feature = "gateway")]
     #[command(after_help = gateway::GATEWAY_EXAMPLES)]
     Gateway(Gateway),
+    /// Show the sky, runs, comparisons and gateways in a browser
+    #[cfg(feature = "serve")]
+    #[command(after_help = serve::SERVE_EXAMPLES)]
+    Serve(Serve),
     /// Monitor the peers and flows of a gateway
     #[cfg(feature = "top")]
     #[command(after_help = top::TOP_EXAMPLES)]

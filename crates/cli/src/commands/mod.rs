@@ -10,6 +10,8 @@ mod log;
 mod net;
 #[cfg(any(feature = "net", feature = "top"))]
 mod runtime;
+#[cfg(feature = "serve")]
+mod serve;
 #[cfg(feature = "sim")]
 mod sim;
 #[cfg(feature = "net")]
@@ -39,6 +41,8 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
         Command::Files(command) => net::execute(*command),
         #[cfg(feature = "gateway")]
         Command::Gateway(args) => gateway::gateway(&args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::serve(&args),
         #[cfg(feature = "top")]
         Command::Top(args) => top::top(&args),
         #[cfg(all(feature = "gateway", feature = "sim", feature = "top"))]

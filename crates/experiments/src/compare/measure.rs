@@ -6,6 +6,7 @@ use bentpipe_sim::{FlowSpec, Observer, RunSpec};
 use bentpipe_units::Span;
 
 use super::place;
+use crate::progress::Progress;
 
 /// Time between looks at the round-trip times.
 const EVERY: Span = Span::from_millis(100);
@@ -58,15 +59,15 @@ struct Seen {
 }
 
 /// Looks at the round-trip times of each flow while a run happens.
-#[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct Watch<'a> {
     flows: Vec<Seen>,
+    progress: &'a dyn Progress,
 }
 
-impl Watch {
+impl<'a> Watch<'a> {
     /// Of a run of so many flows.
-    pub(crate) fn new(flows: usize) -> Self {
-        Self { flows: vec![Seen { min: f64::INFINITY, ..Seen::default() }; flows] }
+    pub(crate) fn new(flows: usize, progress: &'a dyn Progress) -> Self {
+        Self { flows: vec![Seen { min: f64::INFINITY, ..Seen::default() }; flows], progress }
     }
 
     /// What the run came to for these of its flows.
@@ -101,9 +102,13 @@ impl Watch {
     }
 }
 
-impl Observer for Watch {
+impl Observer for Watch<'_> {
     fn sample_every(&self) -> Option<Span> {
         Some(EVERY)
+    }
+
+    fn goes_on(&self) -> bool {
+        self.progress.is_wanted()
     }
 
     fn sample(&mut self, sample: &Sample) {

@@ -20,7 +20,8 @@ pub use self::measure::{Measured, slowest_line};
 pub(crate) use self::measure::{Watch, jain};
 use self::ranking::ranked;
 pub use self::variant::{DEFAULT_VARIANTS, NamedVariant, Variant, named};
-use crate::experiment::{Progress, in_pool};
+use crate::experiment::in_pool;
+use crate::progress::Progress;
 
 /// How a comparison is run.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +68,7 @@ pub fn compare(
         }
         let taken: Vec<Result<Measured, ScenarioError>> = in_pool(options.jobs, || {
             let measured = jobs.par_iter().map(|(_, spec)| {
-                let mut watch = Watch::new(spec.flows.len());
+                let mut watch = Watch::new(spec.flows.len(), progress);
                 let summary = run(spec, &mut watch).map_err(|error| wrong(error.to_string()));
                 progress.done();
                 summary.map(|summary| watch.measure(spec, &summary, &flows))
@@ -81,6 +82,10 @@ pub fn compare(
             .collect::<Result<Vec<_>, _>>()
     };
     progress.total((seeds.len() * variants.len()) as u64);
+    let wanted = || match progress.is_wanted() {
+        true => Ok(()),
+        false => Err(wrong("broken off".to_owned())),
+    };
     let mut measured = vec![Vec::new(); variants.len()];
     let take = |runs: Vec<(usize, Measured)>, measured: &mut Vec<Vec<Measured>>| {
         runs.into_iter().for_each(|(number, run)| measured[number].push(run));
@@ -88,10 +93,12 @@ pub fn compare(
     // Where two seeds give the same everywhere there is no chance in it, and more seeds say nothing more.
     let (first, rest) = seeds.split_at(seeds.len().min(2));
     take(run_all(first)?, &mut measured);
+    wanted()?;
     let chance =
         seeds.len() < 2 || measured.iter().any(|runs| runs.windows(2).any(|two| two[0] != two[1]));
     if chance {
         take(run_all(rest)?, &mut measured);
+        wanted()?;
     } else {
         measured.iter_mut().for_each(|runs| runs.truncate(1));
     }
@@ -111,6 +118,23 @@ pub fn compare(
         })
     });
     Ok(Compared::new(ranking, runs.collect()))
+}
+
+/// The scenario with a variant in the flows that [`compare`] compares.
+///
+/// # Errors
+/// When the variant cannot be.
+pub fn as_variant(scenario: &Scenario, variant: &Variant) -> Result<Scenario, ScenarioError> {
+    let wrong = |message: String| ScenarioError {
+        source: scenario.source().to_owned(),
+        line: None,
+        key: None,
+        message,
+    };
+    let spec = scenario.run_spec(None, false)?;
+    let flows = chosen(&spec, &[]).map_err(wrong)?;
+    end_to_end(&spec, &flows).map_err(wrong)?;
+    with(scenario, &variant.changes(&spec, &flows).map_err(wrong)?, variant)
 }
 
 /// What is compared where nothing is named: what this scenario can have of [`DEFAULT_VARIANTS`], and why not the rest.

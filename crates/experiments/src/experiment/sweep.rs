@@ -14,6 +14,7 @@ use super::spec::{Experiment, FigureSpec, SweepSpec};
 use super::stats::Estimate;
 use super::trace::Trace;
 use super::watch::{Watch, WatchSpec};
+use crate::progress::Progress;
 
 /// How experiments are run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,16 +24,6 @@ pub struct SweepOptions {
     /// Threads; none for one on each core. The result does not depend on it.
     pub jobs: Option<usize>,
 }
-
-/// Told of each run that is done, from any thread.
-pub trait Progress: Sync {
-    /// There will be so many runs.
-    fn total(&self, _runs: u64) {}
-    /// One more is done.
-    fn done(&self) {}
-}
-
-impl Progress for () {}
 
 /// Values of one metric over the replications, for one place and variant.
 pub(super) type Values = Vec<f64>;
@@ -115,6 +106,14 @@ pub fn run_all(
     let work = || -> Vec<Result<Vec<f64>, ScenarioError>> {
         jobs.par_iter()
             .map(|job| {
+                if !progress.is_wanted() {
+                    return Err(ScenarioError {
+                        source: job.spec.name.clone(),
+                        line: None,
+                        key: None,
+                        message: "broken off".to_owned(),
+                    });
+                }
                 let done = job.run().map_err(|error| ScenarioError {
                     source: job.spec.name.clone(),
                     line: None,

@@ -168,6 +168,6 @@ mod tests {
             assert!(job != 50, "job 50");
             Ok::<_, ()>(job)
         };
-        drop(in_order(0..3 * AHEAD, 2, work, |_| Ok(())));
+        let _ = in_order(0..3 * AHEAD, 2, work, |_| Ok(()));
     }
 }

@@ -231,7 +231,7 @@ impl Cell {
     /// Lets the run happen.
     pub(super) fn run(&self, seed: u64) -> Result<Measured, ScenarioError> {
         let spec = self.scenario.run_spec(Some(seed), false)?;
-        let mut watch = Watch::new(spec.flows.len());
+        let mut watch = Watch::new(spec.flows.len(), &());
         let summary = run(&spec, &mut watch).map_err(|error| ScenarioError {
             source: self.scenario.source().to_owned(),
             line: None,

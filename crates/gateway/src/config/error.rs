@@ -37,6 +37,11 @@ impl std::error::Error for ConfigError {}
 pub struct ConfigErrors(Vec<ConfigError>);
 
 impl ConfigErrors {
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = &ConfigError> {
+        self.0.iter()
+    }
+
     /// What is wrong with keys of a file.
     pub fn of(file: &str, found: Vec<(String, String)>) -> Self {
         let error = |(key, message)| ConfigError {

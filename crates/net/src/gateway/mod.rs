@@ -33,6 +33,7 @@ use crate::times_file::TimesError;
 pub use self::config_file::{doubt, load};
 pub use self::descriptors::raise as raise_descriptor_limit;
 pub use self::firewall::{Firewall, Installed};
+pub use self::ops::is_meant;
 pub use self::usage_file::UsageError;
 
 /// Most connections of which it is not known yet what they want.

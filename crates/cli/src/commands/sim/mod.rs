@@ -8,6 +8,7 @@ mod list;
 mod orbit;
 mod reproduce;
 mod run;
+pub(in crate::commands) mod show;
 mod storm;
 #[cfg(feature = "parquet")]
 mod sweep;

@@ -13,8 +13,8 @@ use crate::args::sim::Run;
 use crate::commands::sim::changed;
 use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
-use crate::output::sim::limits::{self, Seen};
 use crate::output::sim::{file, summary};
+use bentpipe_experiments::limited::{Seen, lines};
 
 /// Time between samples when the scenario does not say.
 const SAMPLE_EVERY: Span = Span::from_millis(100);
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
     if args.json {
         return print_json(&summary);
     }
-    summary::print(&summary, &limits::lines(&spec, &seen), &mut std::io::stdout().lock())?;
+    summary::print(&summary, &lines(&spec, &seen), &mut std::io::stdout().lock())?;
     for path in written {
         writeln!(std::io::stdout(), "wrote {}", path.display())?;
     }

@@ -1,6 +1,5 @@
 //! `bentpipe top`: the peers and flows of a gateway as they are now.
 
-pub(in crate::commands) mod fetch;
 mod quantities;
 mod screen;
 mod tables;
@@ -18,7 +17,7 @@ use crate::output::columns::room;
 /// Prints one table, or shows what happens until the user has seen enough.
 pub(crate) fn top(args: &Top) -> Result<(), Failure> {
     let runtime = runtime()?;
-    let ask = || runtime.block_on(fetch::status(&args.address));
+    let ask = || runtime.block_on(bentpipe_monitor::status(&args.address));
     let first = ask().map_err(Failure::System)?;
     if args.once {
         let tables = Tables::new(&first, None, &View::default());

@@ -11,7 +11,6 @@ use tokio::time::Instant;
 
 use crate::args::TwinRole;
 use crate::commands::stop::in_runtime;
-use crate::commands::top::fetch;
 use crate::failure::Failure;
 
 /// Bytes of the two numbers that a request begins with: its own length and that of the answer.
@@ -34,7 +33,7 @@ pub(crate) fn host(role: &TwinRole) -> Result<(), Failure> {
                 fetch(*from, *request, *bytes, out).await
             }
             TwinRole::Status { of, out } => {
-                let status = fetch::status(of).await.map_err(io::Error::other)?;
+                let status = bentpipe_monitor::status(of).await.map_err(io::Error::other)?;
                 let status = serde_json::to_string(&status).map_err(io::Error::other)?;
                 std::fs::write(out, status)
             }

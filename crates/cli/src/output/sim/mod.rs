@@ -1,12 +1,7 @@
 //! What the simulator found: tables, summaries, plots and their files.
 
-pub(crate) mod antimeridian;
-pub(crate) mod czml;
-pub(crate) mod ends;
 pub(crate) mod figure;
 pub(crate) mod file;
-pub(crate) mod geojson;
-pub(crate) mod limits;
 pub(crate) mod map;
 pub(crate) mod progress;
 pub(crate) mod ranking;

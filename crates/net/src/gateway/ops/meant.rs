@@ -7,7 +7,7 @@ use hyper::http::uri::Authority;
 
 /// Whether a request for this host is meant for the server. A page in a browser of somebody who reaches it may lead a
 /// name of its own here, but that name is then what is asked for.
-pub(super) fn is_meant(host: &HeaderValue, names: &[String]) -> bool {
+pub fn is_meant(host: &HeaderValue, names: &[String]) -> bool {
     let Ok(host) = Authority::try_from(host.as_bytes()) else { return false };
     let name = host.host();
     let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);

@@ -24,6 +24,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+pub use self::meant::is_meant;
 use super::Inner;
 use crate::host::Host;
 use crate::listening;
@@ -124,7 +125,7 @@ async fn client(
 ) -> io::Result<()> {
     let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| async move {
         let is_meant =
-            request.headers().get(HOST).is_none_or(|host| meant::is_meant(host, gateway.names()));
+            request.headers().get(HOST).is_none_or(|host| is_meant(host, gateway.names()));
         if !is_meant {
             return Ok::<_, Infallible>(text(
                 StatusCode::MISDIRECTED_REQUEST,

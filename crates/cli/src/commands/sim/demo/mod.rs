@@ -1,6 +1,5 @@
 //! `bentpipe demo`: what the program is for, on one screen and one page.
 
-mod open;
 mod page;
 mod screen;
 
@@ -14,6 +13,7 @@ use bentpipe_scenario::{Scenario, ScenarioError, library};
 use bentpipe_units::{ByteCount, Span};
 
 use crate::args::sim::Demo;
+use crate::commands::sim::show;
 use crate::failure::Failure;
 use crate::output::sim::file::Reserved;
 use crate::output::sim::progress::Bar;
@@ -70,7 +70,7 @@ pub(crate) fn demo(args: &Demo) -> Result<(), Failure> {
     let path = std::path::absolute(&args.out).unwrap_or_else(|_| args.out.clone());
     screen::print(&links, &path, &mut anstream::stdout().lock())?;
     if !args.no_open {
-        open::show(&path);
+        show::show(path.as_os_str());
     }
     Ok(())
 }

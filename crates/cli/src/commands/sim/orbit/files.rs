@@ -7,16 +7,17 @@ use std::path::Path;
 
 use bentpipe_orbit::{Names, Network, Sample};
 use bentpipe_scenario::Spot;
+use bentpipe_scenes::czml::{Scene, Window};
+use bentpipe_scenes::geojson;
 
 use super::Run;
 use super::handovers;
 use super::trips::Trips;
 use crate::args::sim::Orbit;
 use crate::failure::Failure;
-use crate::output::sim::czml::{Scene, Window};
 use crate::output::sim::file::Reserved;
+use crate::output::sim::map;
 use crate::output::sim::map::Delays;
-use crate::output::sim::{geojson, map};
 
 /// Files that were asked for, and what is kept for them while the run goes on.
 pub(super) struct Files<'a> {
@@ -42,7 +43,8 @@ impl<'a> Files<'a> {
             .czml
             .is_some()
             .then(|| Scene::new(window, network.constellation().satellites(), &trips.pairs));
-        let scene = scene.transpose()?;
+        let too_large = |error| Failure::Input(format!("--czml: {error}"));
+        let scene = scene.transpose().map_err(too_large)?;
         let mut used = vec![Path::new(&args.constellation)];
         used.extend(args.from.iter().chain(&args.to).chain(&args.gateway).filter_map(Spot::file));
         let mut reserve = |path: &'a Option<std::path::PathBuf>| {

@@ -12,12 +12,12 @@ mod trips;
 use std::io::Write;
 
 use bentpipe_orbit::{Names, Network, OrbitError, Report, Surveys};
+use bentpipe_scenes::czml::Window;
 use bentpipe_units::Instant;
 
 use crate::args::sim::Orbit;
 use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
-use crate::output::sim::czml::Window;
 use files::Files;
 use trips::Trips;
 

@@ -11,6 +11,7 @@ use std::error::Error;
 use std::path::Path;
 
 use bentpipe_orbit::{Network, Node, Place, Route};
+use bentpipe_scenes::{split, watched};
 use bentpipe_units::Instant;
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -18,8 +19,6 @@ use serde_json::json;
 
 pub(crate) use delays::Delays;
 
-use crate::output::sim::antimeridian::split;
-use crate::output::sim::ends::watched;
 use crate::output::sim::figure::theme::{COAST, GRID, INK, ISL, LAND, MUTED, PAPER, series};
 use crate::output::sim::figure::ticks::Ticks;
 use crate::output::sim::figure::{About, told};

@@ -3,11 +3,11 @@
 use std::error::Error;
 
 use bentpipe_orbit::Network;
+use bentpipe_scenes::split;
 use bentpipe_units::Instant;
 use plotters::prelude::*;
 
 use super::{Map, STATION, point};
-use crate::output::sim::antimeridian::split;
 
 /// Straight pieces of a way.
 const PIECES: u64 = 200;

@@ -1,6 +1,6 @@
 //! What held back the flows of a run.
 
-use bentpipe_experiments::compare::slowest_line;
+use crate::compare::slowest_line;
 use bentpipe_record::{LimitCounts, Sample, SendLimit};
 use bentpipe_sim::{FlowSpec, Protocol, RunSpec};
 use bentpipe_units::{ByteCount, Span};
@@ -12,14 +12,14 @@ const NOTABLE: f64 = 0.2;
 
 /// What was seen of a flow.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seen {
+pub struct Seen {
     limits: LimitCounts,
     min_rtt: Option<Span>,
 }
 
 impl Seen {
     /// Takes a sample.
-    pub(crate) fn take(&mut self, sample: &Sample) {
+    pub fn take(&mut self, sample: &Sample) {
         self.limits.take(sample.limit);
         let rtt = sample.srtt.map(|srtt| self.min_rtt.map_or(srtt, |min| min.min(srtt)));
         self.min_rtt = rtt.or(self.min_rtt);
@@ -27,7 +27,7 @@ impl Seen {
 }
 
 /// For each flow what held it back, and of a buffer how that compares with what the path holds.
-pub(crate) fn lines(spec: &RunSpec, seen: &[Seen]) -> Vec<Option<String>> {
+pub fn lines(spec: &RunSpec, seen: &[Seen]) -> Vec<Option<String>> {
     spec.flows.iter().zip(seen).map(|(flow, seen)| line(spec, flow, seen)).collect()
 }
 

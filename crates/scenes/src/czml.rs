@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::fmt;
 use std::io::Write;
 
 use bentpipe_orbit::{Epoch, Names, Network, Node, OrbitError, Place, Sample, Station};
@@ -9,8 +10,6 @@ use bentpipe_units::{Instant, Span};
 use serde::Serializer;
 use serde::ser::SerializeSeq;
 use serde_json::{Value, json};
-
-use crate::failure::Failure;
 
 /// More positions than this, or samples of routes, make files that nothing opens any more.
 const MOST: u64 = 4_000_000;
@@ -24,15 +23,27 @@ const IDEAL_START: &str = "2000-01-01T12:00:00Z";
 /// Seconds of the run in a second of the viewer.
 const SPEED: u8 = 60;
 
+/// A scene that nothing would open: what is too much, and the option that makes it less.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TooLarge(String);
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for TooLarge {}
+
 /// The time of a run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Window {
+pub struct Window {
     /// The first sample.
-    pub(crate) first: Instant,
+    pub first: Instant,
     /// Samples are before this.
-    pub(crate) end: Instant,
+    pub end: Instant,
     /// From one sample to the next.
-    pub(crate) step: Span,
+    pub step: Span,
 }
 
 impl Window {
@@ -67,7 +78,7 @@ impl Window {
 type Times = Vec<(Instant, Instant)>;
 
 /// The routes of a run as they come and go.
-pub(crate) struct Scene {
+pub struct Scene {
     window: Window,
     pairs: Vec<(u32, u32)>,
     /// For each pair: when which nodes were the route.
@@ -79,17 +90,11 @@ impl Scene {
     ///
     /// # Errors
     /// When it would be too large.
-    pub(crate) fn new(
-        window: Window,
-        satellites: usize,
-        pairs: &[(u32, u32)],
-    ) -> Result<Self, Failure> {
+    pub fn new(window: Window, satellites: usize, pairs: &[(u32, u32)]) -> Result<Self, TooLarge> {
         let positions = window.positions().saturating_mul(satellites as u64);
         let samples = window.samples().saturating_mul(pairs.len() as u64);
-        let refused = |flag: &str, what: String| {
-            let message = format!("--czml: {what}, more than {MOST}: {flag}");
-            Err(Failure::Input(message))
-        };
+        let refused =
+            |flag: &str, what: String| Err(TooLarge(format!("{what}, more than {MOST}: {flag}")));
         if positions > MOST {
             let times = window.positions();
             let most = MOST / (satellites as u64).max(1);
@@ -109,7 +114,7 @@ impl Scene {
     }
 
     /// Takes note of the samples of all pairs at one time.
-    pub(crate) fn see(&mut self, samples: &[Sample]) {
+    pub fn see(&mut self, samples: &[Sample]) {
         for (seen, sample) in self.routes.iter_mut().zip(samples) {
             let Some(route) = &sample.route else { continue };
             let until = (sample.at + self.window.step).min(self.window.end);
@@ -126,11 +131,7 @@ impl Scene {
     }
 
     /// Writes the scene.
-    pub(crate) fn write(
-        &self,
-        out: &mut impl Write,
-        network: &Network,
-    ) -> Result<(), Box<dyn Error>> {
+    pub fn write(&self, out: &mut impl Write, network: &Network) -> Result<(), Box<dyn Error>> {
         let start = network.constellation().start().map_or_else(|| IDEAL_START.parse(), Ok)?;
         let names = Names::of(network);
         let mut serializer = serde_json::Serializer::new(&mut *out);
@@ -282,8 +283,8 @@ mod tests {
     #[test]
     fn a_scene_that_is_too_large_says_which_flag_to_change() {
         let said = |window, satellites, pairs: &[_]| match Scene::new(window, satellites, pairs) {
-            Err(Failure::Input(message)) => message,
-            _ => String::new(),
+            Err(TooLarge(message)) => message,
+            Ok(_) => String::new(),
         };
         let message = said(window(1, 86_400), 4000, &[(0, 1)]);
         assert!(message.contains("4000 satellites at 1441 times"), "{message}");

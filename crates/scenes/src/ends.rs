@@ -6,7 +6,7 @@ use bentpipe_orbit::{Network, Station};
 
 /// The ends of routes between these pairs; all stations when there is no pair. An operator's gateways see nearly every
 /// satellite, which would say nothing.
-pub(crate) fn watched(network: &Network, pairs: &[(u32, u32)]) -> Vec<Station> {
+pub fn watched(network: &Network, pairs: &[(u32, u32)]) -> Vec<Station> {
     let ends: BTreeSet<u32> = pairs.iter().flat_map(|(from, to)| [*from, *to]).collect();
     let stations = (0..).zip(network.stations());
     let watched = stations.filter(|(number, _)| ends.is_empty() || ends.contains(number));

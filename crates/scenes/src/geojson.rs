@@ -7,14 +7,13 @@ use bentpipe_orbit::{Names, Network, Node, Place};
 use bentpipe_units::{Instant, Span};
 use serde_json::{Value, json};
 
-use super::antimeridian::split;
-use super::ends::watched;
+use crate::{split, watched};
 
 /// Pieces of a link: enough to look round on a map.
 const PIECES: u16 = 12;
 
 /// Writes satellites, stations, links and the routes between pairs of stations as they are at `at`.
-pub(crate) fn write(
+pub fn write(
     out: &mut impl Write,
     mut network: Network,
     pairs: &[(u32, u32)],

@@ -2,7 +2,7 @@
 
 /// Cuts a line of longitudes and latitudes where it goes over the antimeridian, the shorter way round, so that
 /// each part ends at the edge. What has no length is left out.
-pub(crate) fn split(line: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
+pub fn split(line: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
     let mut parts = Vec::new();
     let mut part: Vec<(f64, f64)> = line.first().copied().into_iter().collect();
     for pair in line.windows(2) {

@@ -1,0 +1,166 @@
+//! What a scenario that somebody else wrote may take of this machine.
+
+use std::path::{Path, PathBuf};
+
+use crate::ScenarioFile;
+use crate::error::{ScenarioError, did_you_mean};
+use crate::reads;
+
+/// Bounds of scenarios that somebody else wrote. They are held before anything is built or any other file is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Confines {
+    /// The one folder with files that a scenario may read; it reads none without.
+    pub folder: Option<PathBuf>,
+    /// Most nodes, stations among them.
+    pub nodes: usize,
+    /// Most links.
+    pub links: usize,
+    /// Most flows, each of the `copies` of a flow being one.
+    pub flows: usize,
+}
+
+impl Confines {
+    /// Whether a scenario from `source` keeps to them.
+    pub(crate) fn check(&self, file: &ScenarioFile, source: &str) -> Result<(), ScenarioError> {
+        let wrong = |key: &str, message: String| ScenarioError {
+            source: source.to_owned(),
+            line: None,
+            key: Some(key.to_owned()),
+            message,
+        };
+        let copies = |flow: &crate::FlowTable| usize::from(flow.copies.unwrap_or(1));
+        let flows: usize = file.flows.values().map(copies).sum();
+        let stations = file.constellation.as_ref().map_or(0, |table| table.stations.len());
+        // Copies of a flow bring stations for both of its ends.
+        let copied: usize =
+            file.flows.values().filter_map(|flow| flow.copies).map(usize::from).sum();
+        let nodes = file.nodes.len() + stations + 2 * copied;
+        let counts = [
+            ("nodes", nodes, self.nodes),
+            ("links", file.links.len(), self.links),
+            ("flows", flows, self.flows),
+        ];
+        for (what, count, most) in counts {
+            if count > most {
+                return Err(wrong(what, format!("{count} are too many here: at most {most}")));
+            }
+        }
+        let name = file.constellation.as_ref().and_then(|table| table.name.as_deref());
+        // What is no known name would be read as a file.
+        if let Some(name) = name.filter(|name| bentpipe_orbit::known(name).is_none()) {
+            let hint = did_you_mean(name, bentpipe_orbit::KNOWN.iter().map(|known| known.name));
+            let message = format!("there is no constellation `{name}`{hint}");
+            return Err(wrong("constellation.name", message));
+        }
+        for named in reads::named(file) {
+            // Whether a file elsewhere exists is nobody's business.
+            let refused = || {
+                let message = match &self.folder {
+                    None => format!("`{named}`: no files are read here"),
+                    Some(_) => format!("`{named}` is no file in the folder that is served"),
+                };
+                wrong("file", message)
+            };
+            if !self.allows(named, source) {
+                return Err(refused());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a file is within them, or comes with the program.
+    fn allows(&self, named: &str, source: &str) -> bool {
+        let beside = Path::new(source).parent().unwrap_or(Path::new("")).join(named);
+        let Ok(path) = beside.canonicalize() else {
+            return is_known(named) && !beside.exists();
+        };
+        let folder = self.folder.as_ref().and_then(|folder| folder.canonicalize().ok());
+        folder.is_some_and(|folder| path.starts_with(folder)) && path.is_file()
+    }
+}
+
+/// Whether a trace of this name comes with the program.
+fn is_known(named: &str) -> bool {
+    let name = named.strip_suffix(".csv").unwrap_or(named);
+    bentpipe_trace::known().any(|(known, _)| known == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Extensions, Scenario};
+
+    use super::*;
+
+    const LINK: &str = r#"
+name = "traced"
+nodes = ["a", "b"]
+[links.space]
+between = ["a", "b"]
+trace = FILE
+[flows.file]
+from = "a"
+to = "b"
+size = "1 kB"
+[flows.file.tcp]
+"#;
+
+    /// What is said of a scenario whose trace is this file.
+    fn said(named: &str, folder: Option<&Path>) -> String {
+        let confines =
+            Confines { folder: folder.map(Path::to_owned), nodes: 9, links: 1, flows: 1 };
+        let source = folder.unwrap_or(Path::new("")).join("page.toml");
+        let extensions = Extensions::default().confined(confines);
+        let text = LINK.replace("FILE", &format!("{named:?}"));
+        match Scenario::parse_with(&source.to_string_lossy(), &text, &extensions) {
+            Ok(_) => String::new(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn files_are_read_below_the_folder_and_nowhere_else() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (inside, outside) = (dir.path().join("in"), dir.path().join("out.csv"));
+        std::fs::create_dir(&inside).expect("a folder");
+        let text = "time_s,rate_bps\n0,1000000\n10,2000000\n";
+        for path in [&outside, &inside.join("own.csv")] {
+            std::fs::write(path, text).expect("a file");
+        }
+        std::os::unix::fs::symlink(&outside, inside.join("leads-out.csv")).expect("a link");
+        assert_eq!(said("own.csv", Some(&inside)), "");
+        assert_eq!(said("starlink-down", Some(&inside)), "");
+        assert_eq!(said("starlink-down", None), "");
+        let absolute = outside.to_string_lossy().into_owned();
+        let refused = ["../out.csv", "leads-out.csv", "/etc/passwd", "no-such.csv", ".", &absolute];
+        for named in refused {
+            let said = said(named, Some(&inside));
+            assert!(said.contains("no file in the folder that is served"), "{named}: {said}");
+        }
+        assert!(said("own.csv", None).contains("no files are read here"));
+    }
+
+    #[test]
+    fn a_constellation_is_a_known_one_and_no_file_by_another_key() {
+        let confines = Confines { folder: None, nodes: 9, links: 1, flows: 1 };
+        let extensions = Extensions::default().confined(confines);
+        for (name, known) in [("iridium", true), ("/etc/passwd", false), ("iridum", false)] {
+            let text = format!(
+                "name=\"x\"\n[constellation]\nname={name:?}\n[constellation.stations]\nLondon={{}}\nOslo={{}}\n\
+                 [flows.f]\nfrom=\"London\"\nto=\"Oslo\"\nsize=\"1 kB\"\n"
+            );
+            let read = Scenario::parse_with("x", &text, &extensions);
+            assert_eq!(read.is_ok(), known, "{name}: {:?}", read.err());
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused_before_it_is_built() {
+        let confines = Confines { folder: None, nodes: 9, links: 1, flows: 1 };
+        let extensions = Extensions::default().confined(confines);
+        let links = "[links.b]\nbetween=[\"a\",\"b\"]\n[links.c]\nbetween=[\"a\",\"b\"]\n";
+        let text =
+            format!("name=\"x\"\nnodes=[\"a\",\"b\"]\n{links}[flows.f]\nfrom=\"a\"\nto=\"b\"\n");
+        let error = Scenario::parse_with("x", &text, &extensions).expect_err("too many");
+        assert!(error.to_string().contains("2 are too many here: at most 1"), "{error}");
+    }
+}

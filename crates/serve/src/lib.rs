@@ -1,0 +1,28 @@
+//! The page: the sky, runs, comparisons and gateways in a browser, and the server behind it.
+//!
+//! A [`Server`] listens on one address, has the page inside itself and asks nobody else for anything. Runs are those of
+//! [`bentpipe_sim`] on threads of their own, positions those of [`bentpipe_orbit`]; the page only draws.
+
+mod answer;
+mod api;
+pub mod fuzz;
+mod gateways;
+mod guard;
+mod limits;
+mod memory;
+mod options;
+mod page;
+mod places;
+mod run;
+mod server;
+mod sky;
+mod state;
+mod study;
+mod talk;
+mod token;
+
+pub use limits::Limits;
+pub use options::Options;
+pub use page::is_built;
+pub use server::{ServeError, Server};
+pub use token::{BadToken, Token};

@@ -1,0 +1,139 @@
+//! Many runs that somebody waits for: a comparison, or the figures of a paper.
+
+mod asked;
+mod waiting;
+
+use bentpipe_experiments::compare::{CompareOptions, Variant, compare, default_variants};
+use bentpipe_experiments::experiment::{SweepOptions, find, run_all};
+use bentpipe_record::{Comparison, Experiments};
+use serde::Serialize;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+pub(crate) use self::asked::Asked;
+use self::waiting::Waiting;
+use crate::answer::Wrong;
+use crate::state::{Shared, State};
+use crate::talk::{Gone, Talk};
+
+/// Seeds of each point of an experiment: all of its runs are planned at once.
+const MOST_SEEDS: u64 = 100;
+/// What waits for the page.
+const WAITING: usize = 16;
+
+/// What the page is told.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Told {
+    /// So many runs are done, of so many.
+    Progress {
+        done: u64,
+        total: u64,
+    },
+    Compared {
+        comparison: Box<Comparison>,
+        legend: Vec<Legend>,
+        left_out: Vec<String>,
+    },
+    Reproduced {
+        experiments: Box<Experiments>,
+    },
+}
+
+/// What a variant is.
+#[derive(Serialize)]
+struct Legend {
+    variant: String,
+    summary: Option<String>,
+}
+
+/// Does what was asked, while somebody waits for it.
+pub(crate) async fn session(mut talk: Talk, state: Shared) -> Result<(), Gone> {
+    let asked: Asked = talk.asked().await?;
+    let place = match state.places().take(Instant::now()) {
+        Ok(place) => place,
+        Err(why) => return talk.refuse(Wrong::plain(why)).await,
+    };
+    let (told, mut facts) = mpsc::channel(WAITING);
+    let working = tokio::task::spawn_blocking(move || {
+        let done = work(&asked, &state, &told);
+        drop((told, place));
+        done
+    });
+    loop {
+        tokio::select! {
+            // There is nothing to say to it: who does is broken, or gone.
+            _ = talk.hear() => return Err(Gone),
+            fact = facts.recv() => match fact {
+                Some((done, total)) => talk.say(&Told::Progress { done, total }).await?,
+                None => break,
+            },
+        }
+    }
+    match working.await {
+        Ok(Ok(told)) => talk.end(&told).await,
+        Ok(Err(wrong)) => talk.refuse(wrong).await,
+        Err(_) => {
+            talk.refuse(Wrong::plain("a run came to no end; please report this scenario")).await
+        }
+    }
+}
+
+fn work(asked: &Asked, state: &State, told: &mpsc::Sender<(u64, u64)>) -> Result<Told, Wrong> {
+    let waiting = Waiting::new(told, state.limits().memory);
+    let done = match asked {
+        Asked::Compare { scenario, variants, reps } => {
+            of_variants(state, &waiting, scenario, variants, *reps)
+        }
+        Asked::Reproduce { experiment, reps } => of_paper(&waiting, experiment, *reps),
+    };
+    match waiting.swollen() {
+        Some(message) => Err(Wrong::plain(message)),
+        None => done,
+    }
+}
+
+fn of_variants(
+    state: &State,
+    waiting: &Waiting<'_>,
+    scenario: &str,
+    variants: &[String],
+    reps: u64,
+) -> Result<Told, Wrong> {
+    let scenario = state.scenario(scenario)?;
+    let (variants, left_out) = match variants {
+        [] => default_variants(&scenario, &[])?,
+        named => {
+            let read: Result<Vec<Variant>, String> =
+                named.iter().map(|name| name.parse()).collect();
+            (read.map_err(Wrong::plain)?, Vec::new())
+        }
+    };
+    let (runs, most) = (reps.saturating_mul(variants.len() as u64), state.limits().runs);
+    if runs > most {
+        let count = variants.len();
+        let message = format!("{count} variants with {reps} seeds are {runs} runs: at most {most}");
+        return Err(Wrong::plain(message));
+    }
+    let seeds = (1..=reps.max(1)).collect();
+    let options = CompareOptions { seeds, jobs: None, flows: Vec::new() };
+    let comparison = compare(&scenario, &variants, &options, waiting)?.into_ranking();
+    let legend = variants.iter().map(|variant| {
+        let (variant, summary) = (variant.name.clone(), variant.summary());
+        Legend { variant, summary }
+    });
+    Ok(Told::Compared { comparison: Box::new(comparison), legend: legend.collect(), left_out })
+}
+
+fn of_paper(waiting: &Waiting<'_>, experiment: &str, reps: Option<u64>) -> Result<Told, Wrong> {
+    // Files are named with a dot, and none is read for a page.
+    if experiment.contains('.') {
+        return Err(Wrong::plain(format!("there is no experiment `{experiment}`")));
+    }
+    if let Some(reps) = reps.filter(|reps| *reps > MOST_SEEDS) {
+        return Err(Wrong::plain(format!("{reps} seeds of each point: at most {MOST_SEEDS}")));
+    }
+    let found = find(&[experiment.to_owned()])?;
+    let experiments = run_all(&found, SweepOptions { reps, jobs: None }, waiting)?;
+    Ok(Told::Reproduced { experiments: Box::new(experiments) })
+}

@@ -1,0 +1,5 @@
+//! A server on a real socket, and those who ask it.
+
+mod common;
+mod hostile;
+mod runs;

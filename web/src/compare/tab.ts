@@ -1,0 +1,165 @@
+// Compare: which variant does best in a scenario, and whether the papers' figures come out again.
+
+import { type About, type Lists, once, Talk } from "../api";
+import { Chips } from "../chips";
+import { copy, field, h, options, table } from "../dom";
+import { said } from "../editor";
+import { delay, or, percent, rate } from "../format";
+import type { Shown } from "../main";
+import { Scenario } from "../scenario";
+import * as state from "../state";
+import { bars, interval } from "./bars";
+import { figure } from "./figure";
+import type { Comparison, Estimate, Told } from "./told";
+
+const SEEDS = ["1", "2", "5", "10", "20", "50"];
+const MOST_VARIANTS = 24;
+
+export async function compare(about: About): Promise<Shown> {
+  const [scenario, lists] = await Promise.all([Scenario.open(), once<Lists>("list")]);
+  const tab = new Tab(scenario, lists, about);
+  return { element: tab.element, seen: (seen) => tab.seen(seen) };
+}
+
+class Tab {
+  readonly element: HTMLElement;
+  private talk: Talk<Told> | null = null;
+  private readonly chips: Chips;
+  private readonly seeds = h("select", {}, ...options(SEEDS, state.get("seeds", "5")));
+  private readonly experiment: HTMLSelectElement;
+  private readonly reps = h("select", {}, ...options([["", "the experiment's own"], "1", "2", "5", "10"], state.get("reps", "2")));
+  private readonly stop = h("button", { type: "button", text: "Stop", disabled: true, on: { click: () => this.end("Stopped.") } });
+  private readonly bar = h("progress", { max: 1, value: 0, hidden: true, "aria-label": "Runs that are done" });
+  private readonly now = h("p", { class: "note", role: "status", "aria-live": "polite" });
+  private readonly results = h("div", { class: "results" });
+
+  constructor(
+    private readonly scenario: Scenario,
+    lists: Lists,
+    about: About,
+  ) {
+    const names = lists.variants.map((entry) => entry.name).filter((name) => !/[A-Z]/.test(name));
+    this.chips = new Chips("Variants", names, state.get("compared"), MOST_VARIANTS, `the usual ones: ${about.variants.slice(0, 4).join(", ")}, …`);
+    const experiments = lists.experiments.map((entry): [string, string] => [entry.name, `${entry.name}: ${entry.summary}`]);
+    this.experiment = h("select", {}, ...options(experiments, state.get("experiment", "E1")));
+    const command: HTMLButtonElement = h("button", { type: "button", class: "quiet", text: "Copy command", on: { click: () => void copy(this.command(), command) } });
+    const side = h(
+      "form",
+      { class: "side", "aria-label": "What is compared", on: { submit: (event) => event.preventDefault() } },
+      scenario.element,
+      this.chips.element,
+      field("Seeds of each", this.seeds),
+      h("div", { class: "row" }, h("button", { type: "button", class: "main", text: "Compare", on: { click: () => this.compare() } }), this.stop, command),
+      h("hr", { class: "between" }),
+      field("Figure of a paper", this.experiment),
+      field("Seeds of each point", this.reps),
+      h("div", { class: "row" }, h("button", { type: "button", text: "Reproduce", on: { click: () => this.reproduce() } })),
+    );
+    this.element = h("div", { class: "split" }, side, h("section", { class: "stage", tabindex: 0, "aria-label": "What came out" }, this.now, this.bar, this.results));
+  }
+
+  /** A page shows something at once. */
+  seen(seen: boolean): void {
+    if (seen && this.talk === null) this.compare();
+  }
+
+  private command(): string {
+    const variants = this.chips.chosen.length > 0 ? ` --variants '${this.chips.chosen.join(",")}'` : "";
+    return `bentpipe compare ${this.scenario.source}${variants} --reps ${this.seeds.value}`;
+  }
+
+  private compare(): void {
+    const variants = this.chips.chosen;
+    state.set({ compared: variants.join(","), seeds: this.seeds.value });
+    this.scenario.mark([]);
+    this.ask({ what: "compare", scenario: this.scenario.text, variants, reps: Number(this.seeds.value) });
+  }
+
+  private reproduce(): void {
+    state.set({ experiment: this.experiment.value, reps: this.reps.value });
+    const reps = this.reps.value === "" ? {} : { reps: Number(this.reps.value) };
+    this.ask({ what: "reproduce", experiment: this.experiment.value, ...reps });
+  }
+
+  private ask(asked: unknown): void {
+    this.talk?.close();
+    this.now.classList.remove("bad");
+    this.now.textContent = "Running …";
+    this.bar.hidden = false;
+    this.bar.value = 0;
+    this.stop.disabled = false;
+    this.talk = new Talk<Told>("study", asked, {
+      told: (message) => this.told(message),
+      wrong: (wrong) => {
+        this.scenario.mark([wrong]);
+        this.now.classList.add("bad");
+        this.end(said(wrong));
+      },
+      closed: () => this.end(),
+    });
+  }
+
+  private end(why?: string): void {
+    this.talk?.close();
+    this.bar.hidden = true;
+    this.stop.disabled = true;
+    if (why !== undefined) this.now.textContent = why;
+  }
+
+  private told(message: Told): void {
+    if (message.kind === "progress") {
+      this.bar.max = message.total;
+      this.bar.value = message.done;
+      this.now.textContent = `${message.done} of ${message.total} runs`;
+    } else if (message.kind === "compared") {
+      this.compared(message);
+    } else {
+      const { experiments } = message.experiments;
+      const claims = experiments.flatMap((one) => one.claims).filter((claim) => !claim.informative);
+      this.now.textContent = `${claims.filter((claim) => claim.holds).length} of ${claims.length} claims hold`;
+      this.results.replaceChildren(h("div", { class: "charts" }, ...experiments.map(figure)));
+    }
+  }
+
+  private compared({ comparison, legend, left_out }: Extract<Told, { kind: "compared" }>): void {
+    const { replications, scenario, chance } = comparison;
+    const runs = chance ? `${replications} seed${replications === 1 ? "" : "s"} of each variant` : "one run of each variant: there is no chance in it";
+    this.now.textContent = `${scenario}: ${runs}. Press a bar to watch its run.`;
+    const left = left_out.length > 0 ? h("p", { class: "hint", text: left_out.join("\n") }) : null;
+    const known = legend.filter(({ summary }) => summary !== null).map(({ variant, summary }) => h("div", {}, h("dt", { text: variant }), h("dd", { text: summary ?? "" })));
+    this.results.replaceChildren(
+      h("section", { class: "card" }, h("h2", { text: "Goodput, with 95 % intervals" }), bars(comparison, (variant) => watch(variant)) as unknown as HTMLElement),
+      h("section", { class: "card" }, h("h2", { text: "All that was measured" }), measures(comparison), left),
+      h("section", { class: "card" }, h("h2", { text: "Variants" }), h("dl", { class: "legend" }, ...known)),
+    );
+  }
+}
+
+/** Shows the run of a variant. */
+function watch(variant: string): void {
+  state.set({ tab: "run", variants: variant, seed: 1 });
+  dispatchEvent(new HashChangeEvent("hashchange"));
+}
+
+function measures({ rows, replications }: Comparison): HTMLElement {
+  const head = ["variant", "goodput", "to the best, paired", "of the link", "overhead", "fairness", "queueing delay", "time", "complete", "limited by"];
+  const with_ = (estimate: Estimate | null, text: (value: number) => string) => or(estimate, (known) => text(known.mean) + interval(known));
+  const paired = ({ mean, ci95 }: Estimate) => (mean === 0 ? "–" : `${mean.toFixed(1)}${ci95 === null ? "" : ` ± ${ci95.toFixed(1)}`} %`);
+  const mostly = (shares: Record<string, number> | null) => {
+    const most = Object.entries(shares ?? {}).sort((a, b) => b[1] - a[1])[0];
+    return most ? `${most[0]} ${percent(most[1])}` : "–";
+  };
+  const cells = rows.map((row) => [
+    row.variant,
+    with_(row.goodput, rate),
+    paired(row.to_best),
+    with_(row.utilisation, percent),
+    with_(row.overhead, (value) => percent(value / 100)),
+    or(row.fairness, ({ mean }) => mean.toFixed(3)),
+    with_(row.queueing_delay, delay),
+    with_(row.connection_time, delay),
+    `${row.complete} of ${replications}`,
+    mostly(row.limited_by),
+  ]);
+  return table("All that was measured", head, cells);
+}

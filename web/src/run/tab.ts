@@ -1,0 +1,221 @@
+// Run: a scenario while it goes.
+
+import type { About, Lists } from "../api";
+import { once } from "../api";
+import { Chart, type Column, type Line } from "../chart";
+import { colour } from "../colours";
+import { copy, field, h, options, table } from "../dom";
+import { said } from "../editor";
+import { bytes, delay, moment, or, percent, rate } from "../format";
+import type { Shown } from "../main";
+import { Scenario } from "../scenario";
+import * as state from "../state";
+import { Chips } from "../chips";
+import { command, python } from "./copies";
+import { Packets } from "./packets";
+import { type Run, Runs } from "./runs";
+import type { Flow } from "./series";
+
+const SPEEDS = [["1", "1 ×"], ["10", "10 ×"], ["100", "100 ×"], ["", "as fast as it goes"]] as const;
+/** Simulated seconds of a step. */
+const STEP_S = 0.1;
+/** Time between two drawings while samples come. */
+const DRAWN_MS = 60;
+
+/** A curve: what it shows of a flow, and what that is called. */
+interface Shows {
+  chart: Chart;
+  take: (flow: Flow) => Column;
+  also?: { label: string; take: (flow: Flow) => Column };
+}
+
+export async function run(_about: About): Promise<Shown> {
+  const [scenario, lists] = await Promise.all([Scenario.open(), once<Lists>("list")]);
+  const tab = new Tab(scenario, lists);
+  return { element: tab.element, seen: (seen) => tab.seen(seen) };
+}
+
+class Tab {
+  readonly element: HTMLElement;
+  private runs: Runs | null = null;
+  private paused = false;
+  private due = false;
+  private readonly seed = h("input", { type: "number", min: 0, step: 1, value: state.get("seed", "1") });
+  private readonly speed = h("select", {}, ...options(SPEEDS, state.get("speed", "10")));
+  private readonly chips: Chips;
+  private readonly start = h("button", { type: "button", class: "main", text: "Run", on: { click: () => this.begin(false) } });
+  private readonly pause = h("button", { type: "button", text: "Pause", disabled: true, on: { click: () => this.turn() } });
+  private readonly step = h("button", { type: "button", text: "Step 0.1 s", on: { click: () => this.stepOn() } });
+  private readonly stop = h("button", { type: "button", text: "Stop", disabled: true, on: { click: () => this.end() } });
+  private readonly now = h("p", { class: "note", role: "status", "aria-live": "polite", text: "Nothing has run yet." });
+  private readonly outcome = h("section", { class: "card", hidden: true, "aria-label": "Outcome" });
+  private readonly packets = new Packets();
+  private readonly charts: Shows[];
+
+  constructor(
+    private readonly scenario: Scenario,
+    lists: Lists,
+  ) {
+    const chart = (title: string, value: (value: number) => string, least = 0) => new Chart({ title, value, at: moment, sync: "run", least });
+    this.charts = [
+      { chart: chart("Goodput", rate), take: (flow) => flow.goodput },
+      { chart: chart("Round trip, smoothed", delay), take: (flow) => flow.srtt },
+      { chart: chart("Congestion window, and bytes in flight (dashed)", bytes), take: (flow) => flow.cwnd, also: { label: "in flight", take: (flow) => flow.inFlight } },
+      { chart: chart("Queueing delay: round trip above its minimum", delay), take: (flow) => flow.queueing },
+    ];
+    const names = lists.variants.map((entry) => entry.name).filter((name) => !/[A-Z]/.test(name));
+    this.chips = new Chips("Variants", names, state.get("variants"), 4, "as the scenario says");
+    this.speed.addEventListener("change", () => this.quicken());
+    const copies = h(
+      "div",
+      { class: "row" },
+      ...([["TOML", () => scenario.text], ["command", () => command(this.choices())], ["Python", () => python(this.choices())]] as const).map(([name, what]) => {
+        const button: HTMLButtonElement = h("button", { type: "button", class: "quiet", text: `Copy ${name}`, on: { click: () => void copy(what(), button) } });
+        return button;
+      }),
+    );
+    const side = h(
+      "form",
+      { class: "side", "aria-label": "What runs", on: { submit: (event) => event.preventDefault() } },
+      scenario.element,
+      this.chips.element,
+      h("div", { class: "row" }, field("Seed", this.seed), field("Simulated time runs", this.speed)),
+      this.packets.choice,
+      h("div", { class: "row" }, this.start, this.pause, this.step, this.stop),
+      copies,
+    );
+    const stage = h("section", { class: "stage", tabindex: 0, "aria-label": "The run" }, this.now, h("div", { class: "charts" }, ...this.charts.map(({ chart }) => chart.element)), this.packets.element, this.outcome);
+    this.element = h("div", { class: "split" }, side, stage);
+    this.charts.forEach(({ chart }) => chart.show([], [], []));
+  }
+
+  /** A run whose tab is left goes on; where there was none, one begins: a page shows something at once. */
+  seen(seen: boolean): void {
+    if (seen && this.runs === null) this.begin(false);
+  }
+
+  private choices() {
+    const variants = this.chips.chosen;
+    return { source: this.scenario.source, text: this.scenario.text, seed: Number(this.seed.value), variants };
+  }
+
+  private begin(paused: boolean): void {
+    this.runs?.stop();
+    this.paused = paused;
+    this.outcome.hidden = true;
+    const { seed, variants, text } = this.choices();
+    state.set({ seed, variants: variants.join(","), speed: this.speed.value });
+    this.scenario.mark([]);
+    this.packets.clear();
+    this.runs = new Runs(
+      {
+        scenario: text,
+        seed: Number.isSafeInteger(seed) && seed >= 0 ? seed : null,
+        variants: variants.length > 0 ? variants : [null],
+        speed: this.speed.value === "" ? null : Number(this.speed.value),
+        paused,
+        packets: this.packets.window,
+      },
+      () => this.changed(),
+    );
+    this.changed();
+  }
+
+  private end(): void {
+    this.runs?.stop();
+    this.changed();
+  }
+
+  private turn(): void {
+    this.paused = !this.paused;
+    this.runs?.say({ do: this.paused ? "pause" : "resume" });
+    this.changed();
+  }
+
+  private stepOn(): void {
+    if (!this.runs?.goOn) return this.begin(true);
+    this.paused = true;
+    this.runs.say({ do: "step", seconds: STEP_S });
+    this.changed();
+  }
+
+  private quicken(): void {
+    state.set({ speed: this.speed.value });
+    this.runs?.say({ do: "speed", factor: this.speed.value === "" ? null : Number(this.speed.value) });
+  }
+
+  private changed(): void {
+    if (this.due) return;
+    this.due = true;
+    setTimeout(() => {
+      this.due = false;
+      requestAnimationFrame(() => this.draw());
+    }, DRAWN_MS);
+  }
+
+  private draw(): void {
+    const runs = this.runs;
+    if (!runs) return;
+    const goesOn = runs.goOn;
+    this.pause.disabled = this.stop.disabled = !goesOn;
+    this.pause.textContent = this.paused && goesOn ? "Go on" : "Pause";
+    this.start.textContent = goesOn ? "Run again" : "Run";
+    const wrong = runs.all.flatMap((run) => (run.wrong ? [run.wrong] : []));
+    this.scenario.mark(wrong);
+    const longest = runs.all.reduce<number[]>((most, run) => ((run.series?.time.length ?? 0) > most.length ? (run.series as NonNullable<Run["series"]>).time : most), []);
+    const curves = runs.all.flatMap((run, n) => (run.series?.flows ?? []).map((flow, m) => ({ flow, label: name(run, flow.name, runs.all.length), number: n * (run.series?.flows.length ?? 1) + m })));
+    for (const { chart, take, also } of this.charts) {
+      const lines: Line[] = curves.map(({ label, number }) => ({ label, colour: () => colour(number) }));
+      const columns = curves.map(({ flow }) => take(flow));
+      if (also) {
+        lines.push(...curves.map(({ label, number }) => ({ label: `${label}, ${also.label}`, colour: () => colour(number), dashed: true })));
+        columns.push(...curves.map(({ flow }) => also.take(flow)));
+      }
+      chart.show(lines, longest, columns.map((column) => fill(column, longest.length)));
+    }
+    this.packets.show(runs.all.flatMap((run) => (run.series ? [run.series] : [])));
+    const at = longest.at(-1);
+    const began = runs.all.find((run) => run.series)?.series?.began;
+    if (wrong.length > 0) this.now.textContent = wrong.map(said).join("\n");
+    else if (began && at !== undefined) {
+      const how = goesOn ? (this.paused ? "paused at" : "at") : "ended after";
+      this.now.textContent = `${began.scenario}, seed ${began.seed}: ${how} ${moment(at)} of simulated time`;
+    }
+    this.now.classList.toggle("bad", wrong.length > 0);
+    if (!goesOn && wrong.length === 0) this.tell(runs.all);
+  }
+
+  /** What became of it. */
+  private tell(runs: Run[]): void {
+    const rows = runs.flatMap((run) =>
+      (run.ended?.summary.flows ?? []).map((flow, n) => [
+        name(run, flow.name, runs.length),
+        `${flow.protocol}${flow.controller ? `, ${flow.controller}` : ""}`,
+        rate(flow.effective_throughput),
+        or(flow.connection_time, delay),
+        bytes(flow.delivered_bytes),
+        percent(flow.total_overhead / 100),
+        String(flow.source.retransmitted_segments),
+        String(flow.source.timeouts),
+        run.ended?.limits[n] ?? "–",
+      ]),
+    );
+    this.outcome.hidden = rows.length === 0;
+    const cut = runs.some((run) => run.ended?.cut) ? h("p", { class: "hint", text: "The run was ended at the longest time that this server simulates." }) : null;
+    const head = ["flow", "protocol", "goodput", "time", "delivered", "overhead", "retransmitted", "timeouts", "limited by"];
+    this.outcome.replaceChildren(h("h2", { text: "Outcome" }), table("Outcome of the run", head, rows), cut ?? "");
+  }
+}
+
+/** What a curve is called. */
+function name(run: Run, flow: string, runs: number): string {
+  const several = (run.series?.flows.length ?? 1) > 1;
+  const variant = run.variant ?? "as written";
+  if (runs === 1) return flow;
+  return several ? `${variant}, ${flow}` : variant;
+}
+
+/** A column as long as the longest one. */
+function fill(column: Column, length: number): Column {
+  return column.length >= length ? column : [...column, ...Array<null>(length - column.length).fill(null)];
+}

@@ -1,0 +1,81 @@
+// The scenario that Run and Compare share: one from the gallery, or what became of it.
+
+import { check, type Entry, type Lists, once, text, type Wrong } from "./api";
+import { field, h, options } from "./dom";
+import { Editor, said } from "./editor";
+import { completion, type Schema } from "./run/completion";
+import * as state from "./state";
+
+const USUAL = "geo";
+
+/** A choice of scenarios and an editor. */
+export class Scenario {
+  readonly element: HTMLElement;
+  private readonly editor: Editor;
+  private readonly gallery: HTMLSelectElement;
+  private readonly summary = h("p", { class: "faint note" });
+  private readonly trouble = h("p", { class: "wrong", role: "status" });
+  private asked = 0;
+
+  private constructor(
+    private readonly entries: Entry[],
+    schema: Schema,
+    private name: string,
+    private original: string,
+  ) {
+    this.editor = new Editor("Scenario, in TOML", (text) => void this.edited(text), completion(schema));
+    this.gallery = h("select", { on: { change: () => void this.choose(this.gallery.value) } }, ...options(entries.map((entry) => entry.name), name));
+    this.editor.text = original;
+    this.element = h("div", { class: "scenario" }, field("Scenario", this.gallery), this.summary, this.editor.element, this.trouble);
+    this.describe();
+  }
+
+  static async open(): Promise<Scenario> {
+    const [lists, schema] = await Promise.all([once<Lists>("list"), once<Schema>("schema")]);
+    const asked = state.get("scenario", USUAL);
+    const name = lists.scenarios.find((entry) => entry.name === asked)?.name ?? USUAL;
+    const scenario = new Scenario(lists.scenarios, schema, name, await text(`scenario/${name}`));
+    const typed = state.get("toml");
+    const changed = typed === "" ? null : await state.unpacked(typed);
+    if (changed !== null) {
+      scenario.editor.text = changed;
+      void scenario.edited(changed);
+    }
+    return scenario;
+  }
+
+  get text(): string {
+    return this.editor.text;
+  }
+
+  /** What the command line calls it: the name in the gallery, or a file that is to be written first. */
+  get source(): string {
+    return this.text === this.original ? this.name : "my.toml";
+  }
+
+  /** Shows what the server found wrong with it. */
+  mark(wrong: readonly Wrong[]): void {
+    this.editor.mark(wrong);
+    this.trouble.textContent = wrong.map(said).join("\n");
+  }
+
+  private describe(): void {
+    this.summary.textContent = this.entries.find((entry) => entry.name === this.name)?.summary ?? "";
+  }
+
+  private async choose(name: string): Promise<void> {
+    this.name = name;
+    this.original = await text(`scenario/${name}`);
+    this.editor.text = this.original;
+    this.describe();
+    this.mark([]);
+    state.set({ scenario: name, toml: null });
+  }
+
+  private async edited(text: string): Promise<void> {
+    const asked = ++this.asked;
+    state.set({ scenario: this.name, toml: text === this.original ? null : await state.packed(text) });
+    const wrong = await check("scenario", text).catch((error: Error) => [{ message: error.message, line: null, key: null }]);
+    if (asked === this.asked) this.mark(wrong);
+  }
+}

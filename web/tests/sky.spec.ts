@@ -1,0 +1,45 @@
+import { expect, test } from "./served";
+
+test("a constellation moves, its route has a delay, and time is chosen", { tag: "@look" }, async ({ served }) => {
+  const page = await served.open("tab=sky");
+  const figures = page.locator("dl.figures");
+  await expect(figures).toContainText("ms");
+  await expect(figures).toContainText("1584");
+  await expect(page.locator(".way")).toContainText("London →");
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("slider", { name: "Time of the run" }).fill("1800");
+  await expect(page).toHaveURL(/t=1800/);
+  await expect(page.locator("output.date")).toContainText("30:00");
+  await served.look("sky");
+});
+
+test("the map shows the same, and what is hidden is in the link", { tag: "@look" }, async ({ served }) => {
+  const page = await served.open("tab=sky&sky=iridium&from=Berkeley&to=Boston&view=map&hide=night");
+  await expect(page.locator("dl.figures")).toContainText("66");
+  await expect(page.getByLabel("day and night")).not.toBeChecked();
+  await expect(page.locator(".way")).toContainText("Berkeley →");
+  await served.look("sky-map");
+});
+
+test("a place that does not exist is named, with the one that was meant", async ({ served }) => {
+  const page = await served.open("tab=sky&sky=iridium");
+  await page.getByLabel("From").fill("Londn");
+  await page.getByLabel("From").press("Enter");
+  await expect(page.getByRole("alert")).toContainText("did you mean `London`?");
+});
+
+test("what is seen is saved as GeoJSON, and all of it as CZML", async ({ served }) => {
+  const page = await served.open("tab=sky&sky=iridium");
+  await expect(page.locator(".way")).toContainText("London →");
+  const saving = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Save GeoJSON" }).click();
+  const saved = await (await saving).createReadStream();
+  const chunks: Buffer[] = [];
+  for await (const chunk of saved) chunks.push(chunk as Buffer);
+  const document = JSON.parse(Buffer.concat(chunks).toString()) as { features: { properties: { kind: string } }[] };
+  const count = (kind: string) => document.features.filter(({ properties }) => properties.kind === kind).length;
+  expect([count("satellite"), count("station"), count("route")]).toEqual([66, 2, 1]);
+  const scene = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Save CZML" }).click();
+  expect((await scene).suggestedFilename()).toBe("sky.czml");
+});
