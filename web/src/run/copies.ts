@@ -14,8 +14,9 @@ export function command({ source, seed, variants }: Choices): string {
   return `bentpipe compare ${quoted(source)} --variants ${quoted(variants.join(","))}`;
 }
 
-/** The program that does it: the command's document, in a dictionary. */
+/** The program that does it. */
 export function python({ source, seed, variants }: Choices): string {
-  const words = ["bentpipe", ...(variants.length === 0 ? ["run", source, "--seed", String(seed), "--json"] : ["compare", source, "--variants", variants.join(","), "--format", "json"])];
-  return `import json\nimport subprocess\n\nresult = json.loads(subprocess.run(${JSON.stringify(words)}, check=True, capture_output=True).stdout)\n`;
+  const head = `import bentpipe as bp\n\nscenario = bp.scenario(${JSON.stringify(source)})\n`;
+  if (variants.length === 0) return `${head}print(scenario.run(seed=${seed}).summary)\n`;
+  return `${head}compared = scenario.compare(${JSON.stringify(variants)}, seeds=[${seed}])\nprint(compared.ranking.rows())\n`;
 }
