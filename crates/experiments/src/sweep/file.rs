@@ -14,7 +14,7 @@ use arrow_schema::{ArrowError, Schema};
 use bentpipe_scenario::ScenarioError;
 use thiserror::Error;
 
-use super::columns::Values;
+use super::columns::{Value, Values};
 use super::hash::RunHash;
 use super::parquet_file::{ParquetFile, each_batch};
 use super::plan::{Cell, Sweep};
@@ -169,7 +169,7 @@ impl<'s> SweepFile<'s> {
         self.rows.push(row);
         if !row.is_known {
             self.run += 1;
-            self.events += row.events();
+            self.events += events(row);
         }
         if self.rows.len() >= ROWS || self.events >= EVENTS { self.flush() } else { Ok(()) }
     }
@@ -247,6 +247,17 @@ impl<'s> SweepFile<'s> {
     }
 }
 
+/// What tells a run from every other; `last` is the cell of the run before.
+fn hash(sweep: &Sweep, run: u64, last: &mut Option<Cell>) -> Result<RunHash, ScenarioError> {
+    let seed = sweep.place(run).map_or(0, |place| place.seed);
+    Ok(sweep.cell_of(run, last)?.hash(seed))
+}
+
+/// The events that the simulator handled for a row: its last value.
+fn events(row: &Row) -> u64 {
+    if let Some(Value::Count(events)) = row.values.last() { *events } else { 0 }
+}
+
 /// The file of this name with another ending.
 fn beside(out: &Path, ending: &str) -> PathBuf {
     let mut name = out.as_os_str().to_owned();
@@ -281,7 +292,7 @@ fn check_all_are_of(
 ) -> Result<(), FileError> {
     let (mut last, mut used): (Option<Cell>, usize) = (None, 0);
     for run in shard.runs(sweep.total()) {
-        let hash = sweep.hash(run, &mut last)?;
+        let hash = hash(sweep, run, &mut last)?;
         used += usize::from(known.contains_key(&hash));
     }
     if used < known.len() {
@@ -317,8 +328,8 @@ fn begun(
     let found = stream::read(file, |batch, bytes| {
         let Ok(rows) = read(batch) else { return Ok(()) };
         let numbers = run_numbers(batch).map_err(|problem| FileError::disk(path, problem))?;
-        for (number, (hash, _)) in numbers.iter().zip(&rows) {
-            is_ours &= runs.next() == Some(*number) && sweep.hash(*number, &mut last)? == *hash;
+        for (number, (known, _)) in numbers.iter().zip(&rows) {
+            is_ours &= runs.next() == Some(*number) && hash(sweep, *number, &mut last)? == *known;
         }
         known.extend(rows);
         begun = Begun { written: begun.written + numbers.len() as u64, bytes };

@@ -3,7 +3,7 @@
 //! A [`Sweep`] varies keys of a scenario ([`Axis`]), the variant of its flows, and the seed ([`Seeds`]). Its runs are numbered;
 //! machines share it by [`Shard`]s, or by ranges of numbers. Each row has the [`RunHash`] of its run, so that no run is repeated
 //! when a sweep is taken up again or grows. With the feature `parquet` rows are Arrow record batches ([`table`]) and Parquet
-//! files ([`file`]), which are the same byte for byte whoever ran what.
+//! files ([`mod@file`]), which are the same byte for byte whoever ran what.
 
 mod axis;
 mod columns;

@@ -183,12 +183,6 @@ impl Sweep {
         }))
     }
 
-    /// What tells a run from every other, of this sweep or another one; `last` as in [`cell_of`](Self::cell_of).
-    pub(super) fn hash(&self, run: u64, last: &mut Option<Cell>) -> Result<RunHash, ScenarioError> {
-        let seed = self.place(run).map_or(0, |place| place.seed);
-        Ok(self.cell_of(run, last)?.hash(seed))
-    }
-
     fn cell(&self, number: u64) -> Result<Cell, ScenarioError> {
         let Some(place) = self.place(number * self.seeds.count()) else {
             let source = self.scenario.source().to_owned();

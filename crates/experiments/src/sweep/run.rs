@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use bentpipe_scenario::ScenarioError;
 
-use super::columns::{Value, Values, values};
+use super::columns::{Values, values};
 use super::hash::RunHash;
 use super::in_order::in_order;
 use super::plan::{Cell, Sweep};
@@ -20,14 +20,6 @@ pub struct Row {
     pub values: Values,
     /// Whether it was known before.
     pub is_known: bool,
-}
-
-impl Row {
-    /// The events that the simulator handled for it.
-    pub(super) fn events(&self) -> u64 {
-        let last = self.values.last();
-        if let Some(Value::Count(events)) = last { *events } else { 0 }
-    }
 }
 
 impl Sweep {
