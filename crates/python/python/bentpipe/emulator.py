@@ -20,7 +20,7 @@ Address = tuple[str, int]
 
 LEADS = " leads to "
 """What the command says of a relay that listens, behind its address."""
-PATIENCE = 10.0
+ENDS_WITHIN = 10.0
 """Seconds for which a program that was asked to end is waited for: the command itself kills what it runs after five."""
 
 
@@ -68,7 +68,7 @@ def relay(
         link = Relay((host.strip("[]"), int(port)))
         yield link
         running.send_signal(signal.SIGINT)
-        counters, said = running.communicate(timeout=PATIENCE)
+        counters, said = running.communicate(timeout=ENDS_WITHIN)
         if running.returncode != 0:
             raise Error(_complaint(said))
         link._end(json.loads(counters))
@@ -124,7 +124,7 @@ def _started(
             finally:
                 if running.poll() is None:
                     running.terminate()
-                    running.wait(PATIENCE)
+                    running.wait(ENDS_WITHIN)
 
 
 def _options(swap: bool, seed: int | None) -> list[str]:
