@@ -1,4 +1,4 @@
-//! The server: one socket, few connections, and no patience with those who are slow to ask.
+//! The server: one socket, few connections, and a deadline for those who ask.
 
 use std::io;
 use std::net::SocketAddr;

@@ -34,7 +34,7 @@ export class Packets {
     this.element = h(
       "figure",
       { class: "chart", hidden: true },
-      h("figcaption", { text: "Packets of the first flow: data where they enter the first link, acknowledgments where they enter their first link; sent again in the second colour" }),
+      h("figcaption", { text: "Packets of the first flow: data where they enter the first link, acknowledgments where they enter their first link; retransmissions in the second colour" }),
       this.canvas,
     );
     new ResizeObserver(() => this.draw()).observe(this.element);

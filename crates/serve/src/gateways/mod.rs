@@ -56,7 +56,7 @@ impl Gateways {
         Self(addresses.iter().map(watched).collect())
     }
 
-    /// Looks at all of them, for ever.
+    /// Polls each of them, for ever.
     pub(crate) async fn watch(&self) {
         let mut tasks = JoinSet::new();
         for watched in &self.0 {
