@@ -82,10 +82,9 @@ impl History {
 
     pub(super) fn columns(&self) -> Columns {
         let mut columns = Columns::default();
-        for (_, name) in
-            self.0.iter().flat_map(|look| look.peers.iter().map(|(name, peer)| (peer, name)))
-        {
-            if !columns.peers.contains_key(name) {
+        // However often a gateway's peers change, so many of them have columns.
+        for (name, _) in self.0.iter().flat_map(|look| &look.peers) {
+            if columns.peers.len() < PEERS && !columns.peers.contains_key(name) {
                 columns.peers.insert(name.clone(), PeerColumns::default());
             }
         }
@@ -151,5 +150,15 @@ mod tests {
         assert_eq!((columns.open[0], columns.open[1]), (Some(1), None));
         let sea = &columns.peers["sea"];
         assert_eq!((sea.up.len(), sea.up[0], sea.up[1]), (3600, Some(true), None));
+    }
+
+    #[test]
+    fn a_gateway_whose_peers_change_takes_no_more_than_its_share() {
+        let mut history = History::default();
+        for second in 0..200_u32 {
+            let seen = status(Role::Hub, vec![peer(&format!("peer-{second}"), true)]);
+            history.push(f64::from(second), Some(&seen));
+        }
+        assert_eq!(history.columns().peers.len(), PEERS);
     }
 }

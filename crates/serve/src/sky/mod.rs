@@ -26,7 +26,8 @@ const WAITING: usize = 4;
 pub(crate) async fn session(mut talk: Talk, state: Shared) -> Result<(), Gone> {
     let asked: Asked = talk.asked().await?;
     let place = match state.places().take(Instant::now()) {
-        Ok(place) => place,
+        // It is held by the page and by the thread: whichever is there longer.
+        Ok(place) => Arc::new(place),
         Err(why) => return talk.refuse(Wrong::plain(why)).await,
     };
     let building = {
@@ -43,9 +44,10 @@ pub(crate) async fn session(mut talk: Talk, state: Shared) -> Result<(), Gone> {
     talk.say(&Told::Sky(told::Sky::of(&asked, &network))).await?;
     let constellation = Arc::new(network.constellation().clone());
     let (told, mut parts) = mpsc::channel::<Result<Part, Wrong>>(WAITING);
+    let of_thread = Arc::clone(&place);
     tokio::task::spawn_blocking(move || {
         course::follow(&asked, network, &told);
-        drop(place);
+        drop(of_thread);
     });
     loop {
         tokio::select! {
