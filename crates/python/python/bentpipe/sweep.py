@@ -104,7 +104,7 @@ class Sweep:
         """Runs everything and gives the rows in the order of the runs, or writes them into the Parquet file `out`.
 
         A file that is there already keeps its rows: a sweep that was broken off goes on where it was, and one that grew runs what is
-        new. With `replace` rows that it does not have any more are dropped. `shard`, such as `3/100`, is the third of a hundred parts, which
+        new (with `client` all of it). With `replace` rows that it does not have any more are dropped. `shard`, such as `3/100`, is the third of a hundred parts, which
         `merge` puts together. `jobs` is the number of threads, one for each core if it is left out. With `client` the runs go to its
         workers, `chunk` at a time; a part whose worker dies is run by another one, if the client sees to that, as Dask does. The rows
         and the file are the same whoever ran what.
