@@ -4,6 +4,11 @@ CARGO ?= cargo
 OUT ?= out
 # What is measured and packaged, built as quick as it can be.
 DIST = target/dist/bentpipe
+# The program of the tests. Who has just built it, as `make test` has, says so: `BUILT=yes` builds no other one, of which the
+# features of dependencies would differ.
+DEBUG = target/debug/bentpipe
+BUILT ?= no
+build-debug = @[ $(BUILT) = yes ] || $(CARGO) build --locked -p bentpipe-cli
 
 .PHONY: page test-page bench-page deny dist demo test test-python storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint docs site fmt setup programs clean
 
@@ -21,8 +26,8 @@ dist:
 test: setup
 	@sh .ci/page 'its tests will be skipped'
 	$(CARGO) test --workspace --locked
-	sh .ci/test-python
-	@$(MAKE) --no-print-directory test-page
+	BENTPIPE=$(DEBUG) sh .ci/test-python
+	@$(MAKE) --no-print-directory test-page BUILT=yes
 
 # The Python package alone.
 test-python: setup
@@ -46,9 +51,10 @@ CHROMIUM ?= /usr/bin/chromium
 
 test-page:
 	@sh .ci/install-tools $(CHROMIUM):chromium
+	$(build-debug)
 	@if [ ! -e $(PAGE) ]; then echo "there is no page: its tests are skipped"; \
 	elif [ ! -e $(CHROMIUM) ]; then echo "there is no Chromium: the tests of the page are skipped"; \
-	else $(CARGO) build --locked -p bentpipe-cli && cd web && CHROMIUM=$(CHROMIUM) npx playwright test; fi
+	else cd web && CHROMIUM=$(CHROMIUM) npx playwright test; fi
 
 # How quick the page is on this machine.
 bench-page: page
@@ -156,7 +162,7 @@ docs: site
 # The pages of docs/ with search, a page of the commands, and links and anchors checked.
 site:
 	@.venv/bin/python -c 'import material' 2>/dev/null || sh .ci/install-python mkdocs-material==9.8.2 'the site cannot be built'
-	$(CARGO) build --locked -p bentpipe-cli
+	$(build-debug)
 	@if .venv/bin/python -c 'import material' 2>/dev/null; then NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet; \
 		else echo "skipped: the site, as mkdocs-material is not installed"; fi
 

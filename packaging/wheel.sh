@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the wheel of the Python package, with the command in it, by `maturin` of the path.
 # Usage: packaging/wheel.sh PROFILE DIR [ARGUMENT OF MATURIN...]
+# BENTPIPE names a command that is built already.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -13,7 +14,10 @@ case $profile in
 esac
 target=${CARGO_TARGET_DIR:-target}
 
-cargo build --locked --profile "$profile" -p bentpipe-cli
+if [ -z "${BENTPIPE:-}" ]; then
+    BENTPIPE=$target/$folder/bentpipe
+    cargo build --locked --profile "$profile" -p bentpipe-cli
+fi
 mkdir -p crates/python/wheel/scripts "$out"
-install -m 755 "$target/$folder/bentpipe" crates/python/wheel/scripts/bentpipe
+install -m 755 "$BENTPIPE" crates/python/wheel/scripts/bentpipe
 maturin build --quiet --locked --profile "$profile" --manifest-path crates/python/Cargo.toml --out "$out" "$@"
