@@ -110,18 +110,45 @@ const fn is_zero(count: &u64) -> bool {
 impl LinkSummary {
     /// Adds what another link carried.
     pub fn add(&mut self, other: &Self) {
-        self.packets += other.packets;
-        self.bytes += other.bytes;
-        self.delivered += other.delivered;
-        self.corrupted += other.corrupted;
-        self.lost_queue_full += other.lost_queue_full;
-        self.lost_random += other.lost_random;
-        self.lost_blackout += other.lost_blackout;
-        self.lost_channel += other.lost_channel;
-        self.lost_scripted += other.lost_scripted;
-        self.lost_packet_too_big += other.lost_packet_too_big;
-        self.lost_data += other.lost_data;
-        let first = [self.first_loss_ns, other.first_loss_ns];
-        self.first_loss_ns = first.into_iter().flatten().min();
+        // All fields by name, so that a new one is not forgotten.
+        let Self {
+            name: _,
+            from: _,
+            to: _,
+            packets,
+            bytes,
+            delivered,
+            corrupted,
+            lost_queue_full,
+            lost_random,
+            lost_blackout,
+            lost_channel,
+            lost_scripted,
+            lost_early,
+            lost_collision,
+            lost_packet_too_big,
+            acks_filtered,
+            acks_added,
+            marked,
+            lost_data,
+            first_loss_ns,
+        } = other;
+        self.packets += packets;
+        self.bytes += bytes;
+        self.delivered += delivered;
+        self.corrupted += corrupted;
+        self.lost_queue_full += lost_queue_full;
+        self.lost_random += lost_random;
+        self.lost_blackout += lost_blackout;
+        self.lost_channel += lost_channel;
+        self.lost_scripted += lost_scripted;
+        self.lost_early += lost_early;
+        self.lost_collision += lost_collision;
+        self.lost_packet_too_big += lost_packet_too_big;
+        self.acks_filtered += acks_filtered;
+        self.acks_added += acks_added;
+        self.marked += marked;
+        self.lost_data += lost_data;
+        self.first_loss_ns = [self.first_loss_ns, *first_loss_ns].into_iter().flatten().min();
     }
 }
