@@ -6,6 +6,27 @@
 //! What decides is here: which flows there may be, where they may lead, how they are relayed and how they end. A
 //! [`Gateway`] has a [`Host`] for the association and a [`Network`] for the rest of the world: `bentpipe-net` gives it sockets, names and
 //! threads, `bentpipe-sim` gives it simulated ones.
+//!
+//! ```
+//! use bentpipe_gateway::{Config, Role};
+//!
+//! let text = r#"
+//!     role = "hub"
+//!     key = "/etc/bentpipe/key"
+//!     listen = "0.0.0.0:25300"
+//!     allow = ["0.0.0.0/0"]
+//!
+//!     [peers.terminal]
+//!     key = "3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08="
+//! "#;
+//! let config = Config::parse("gateway.toml", text)?;
+//! assert_eq!((config.role, config.peers.len()), (Role::Hub, 1));
+//!
+//! // All that is wrong is told at once, with its key.
+//! let errors = Config::parse("gateway.toml", &text.replace("25300", "0")).unwrap_err();
+//! assert!(errors.to_string().contains("listen"));
+//! # Ok::<(), bentpipe_gateway::ConfigErrors>(())
+//! ```
 
 mod accept;
 mod carrier;
@@ -49,7 +70,7 @@ use self::places::{Kind, Place, Places, Rule};
 pub use self::config::{
     Backup, Config, ConfigError, ConfigErrors, Fallback, Forward, Limits, LinkConfig, LinkUse,
     Mode, Ops, OuterMode, Parsed, Password, Peer, Protocol, Proxy, Role, Transparent, UdpConfig,
-    UdpMode, old_keys,
+    UdpMode, old_keys, schema,
 };
 pub use self::counters::Counters;
 pub use self::flow::{Begun, Reach};

@@ -12,6 +12,23 @@
 //!
 //! What must hold packets, reorder, mark or change them is a [`queue`], and who sends from queues is
 //! a [`mac`]. They too hold no packet, reach no clock and are told the time.
+//!
+//! ```
+//! use bentpipe_link::{Delay, Fate, Model, Passing, QueueLimit, RateQueue, Series};
+//! use bentpipe_units::{BitRate, ByteCount, Instant, Span};
+//! use bentpipe_wire::Kind;
+//!
+//! // A transmitter of 1 Mbit/s with room for one packet, and a satellite behind it.
+//! let mut link = Series::default();
+//! link.push_rate(RateQueue::new(BitRate::from_bps(1_000_000), QueueLimit::Packets(1)));
+//! link.push_delay(Delay::new(Span::from_millis(250)));
+//!
+//! let packet = Passing { bytes: ByteCount::new(1_250), kind: Kind::DATA };
+//! let leaves = |ms| Fate::Leaves(Instant::ZERO + Span::from_millis(ms));
+//! assert_eq!(link.pass(Instant::ZERO, &packet), leaves(260));
+//! assert_eq!(link.pass(Instant::ZERO, &packet), leaves(270));
+//! assert!(matches!(link.pass(Instant::ZERO, &packet), Fate::Lost(_)));
+//! ```
 
 mod arq;
 mod bit_errors;

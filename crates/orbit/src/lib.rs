@@ -7,6 +7,22 @@
 //!
 //! Nothing here reads a clock or a file: time is told, texts are handed in. Sines, cosines and roots
 //! come from `libm`, so that all machines agree on every bit.
+//!
+//! ```
+//! use bentpipe_orbit::{Constellation, Network, Node, Station, known};
+//! use bentpipe_units::{Instant, Span};
+//!
+//! let spec = known("iridium").expect("a name that is known")?;
+//! let stations = vec![
+//!     Station::terminal("Berkeley", "Berkeley".parse()?),
+//!     Station::terminal("Boston", "Boston".parse()?),
+//! ];
+//! let constellation = Constellation::new(&spec)?;
+//! let mut network = Network::new(constellation, stations, &[], Span::from_secs(10))?;
+//! let route = network.route(Node::Station(0), Node::Station(1), Instant::ZERO)?.expect("a route");
+//! assert!((20..60).contains(&(route.delay.as_nanos() / 1_000_000)), "{} one way", route.delay);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod antennas;
 mod cable;

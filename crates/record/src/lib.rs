@@ -2,6 +2,16 @@
 //!
 //! Data flows one way: endpoints and links fill these, the command line, files, plots and Python
 //! read them. Nothing here depends on the wall clock.
+//!
+//! ```
+//! use bentpipe_record::LinkSummary;
+//!
+//! // What both directions of a link carried.
+//! let forward = LinkSummary { packets: 100, delivered: 99, lost_random: 1, ..LinkSummary::default() };
+//! let mut both = LinkSummary { packets: 50, delivered: 50, ..LinkSummary::default() };
+//! both.add(&forward);
+//! assert_eq!((both.packets, both.delivered, both.lost_random), (150, 149, 1));
+//! ```
 
 mod agent;
 mod comparison;

@@ -4,6 +4,17 @@
 //! specification and seed give the same record, byte for byte, on every machine.
 //!
 //! [`RunSummary`]: bentpipe_record::RunSummary
+//!
+//! ```
+//! use bentpipe_scenario::Scenario;
+//! use bentpipe_sim::{Silent, run};
+//!
+//! let spec = Scenario::open("geo")?.run_spec(Some(7), false)?;
+//! let summary = run(&spec, &mut Silent)?;
+//! assert!(summary.flows[0].complete);
+//! assert_eq!(summary, run(&spec, &mut Silent)?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod agent_queues;
 mod agents;

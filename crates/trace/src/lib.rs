@@ -3,6 +3,18 @@
 //! [`read`] knows the formats that describe a link: one line for each opportunity to send (mahimahi), and a table with a
 //! time and columns, as CSV ([`native`]) or [`parquet`]. [`import`] makes such a table of what measuring programs write, and
 //! [`record`] measures.
+//!
+//! ```
+//! use bentpipe_trace::{Summary, read};
+//!
+//! let trace = read("down.csv", b"time_s,rate_bps,delay_s\n0,50e6,0.025\n15,80e6,0.031\n30,80e6,0.031\n")?;
+//! let summary = Summary::of(&trace);
+//! assert_eq!(summary.rate_bps.map(|rate| rate.max), Some(80e6));
+//!
+//! let error = read("down.csv", b"time_s,rate_bps\n0,fast\n").unwrap_err();
+//! assert!(error.to_string().starts_with("down.csv, line 2"));
+//! # Ok::<(), bentpipe_trace::TraceError>(())
+//! ```
 
 mod attenuation;
 mod error;

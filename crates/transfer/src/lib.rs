@@ -7,6 +7,21 @@
 //!
 //! [`send`] and [`receive`] are futures over a connection of an association. Files are behind [`Source`] and [`Disk`],
 //! time is that of a [`Runtime`](bentpipe_association::host::Runtime).
+//!
+//! ```no_run
+//! use bentpipe_association::host::{Connection, Runtime};
+//! use bentpipe_association::stream::Streams;
+//! use bentpipe_transfer::{Disk, Progress, Received, Rules, TransferError, receive};
+//!
+//! async fn inbox<S: Streams>(
+//!     runtime: &impl Runtime,
+//!     connection: &Connection<S>,
+//!     disk: impl Disk,
+//! ) -> Result<Received, TransferError> {
+//!     let told = |progress: Progress| println!("{progress:?}");
+//!     receive(runtime, connection, disk, Rules::default(), told).await
+//! }
+//! ```
 
 mod disk;
 pub mod frames;

@@ -2,6 +2,19 @@
 //!
 //! [`Segment`] is what an endpoint emits and takes. The simulator hands it over as it is; real
 //! sockets and the simulator's wire mode pass it through the codec of its protocol.
+//!
+//! ```
+//! use bentpipe_wire::xstp::{self, Segment};
+//! use bytes::BytesMut;
+//!
+//! let mut bytes = BytesMut::new();
+//! xstp::encode(&Segment::default(), None, &mut bytes);
+//! let bytes = bytes.freeze();
+//! assert_eq!(xstp::decode(bytes.clone(), None)?, Segment::default());
+//! // A byte that is missing is an error, never a panic.
+//! assert!(xstp::decode(bytes.slice(1..), None).is_err());
+//! # Ok::<(), bentpipe_wire::DecodeError>(())
+//! ```
 
 pub mod checksum;
 mod ecn;

@@ -1,9 +1,9 @@
 //! A controller: slow start, then a segment per round trip; a loss takes little.
 
-use bentpipe_cc::{
+use bentpipe::cc::{
     Ack, Build, Controller, Limits, Loss, LossCause, Parameter, PathView, Phase, Row, Snapshot,
 };
-use bentpipe_units::ByteCount;
+use bentpipe::units::ByteCount;
 
 /// What scenarios and comparisons know of it.
 pub(crate) static GENTLE: Row = Row {

@@ -4,9 +4,9 @@ mod gentle;
 
 use std::error::Error;
 
-use bentpipe_cc::Registry;
-use bentpipe_experiments::compare::{CompareOptions, Compared, Variant, compare};
-use bentpipe_scenario::{Extensions, Override, Scenario};
+use bentpipe::cc::Registry;
+use bentpipe::experiments::compare::{CompareOptions, Compared, Variant, compare};
+use bentpipe::scenario::{Extensions, Override, Scenario};
 
 const VARIANTS: [&str; 4] = ["tcp-gentle", "tcp-cubic", "tcp-reno", "tcp-bbr"];
 
