@@ -14,11 +14,14 @@ LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+[^)#\s]+)(#[^)]*)?\)")
 
 
 def on_files(files, config):
-    """Adds the page of the commands, which the program writes, and the list of decisions."""
+    """Adds the pages of the commands and of the keys of files, which the program writes, and the list of decisions."""
     program = ROOT / "target/debug/bentpipe"
     commands = subprocess.run([program, "man", "--markdown"], check=True, capture_output=True, text=True).stdout
     commands = EXAMPLES.sub(r"**\1**\n\n```\n\2```\n", commands).replace(PREAMBLE, "")
     files.append(File.generated(config, "reference/commands.md", content=commands))
+    for kind in ["scenario", "gateway"]:
+        keys = subprocess.run([program, "schema", kind, "--markdown"], check=True, capture_output=True, text=True).stdout
+        files.append(File.generated(config, f"reference/{kind}-keys.md", content=keys))
     lines = ["# Decisions\n", "Each is half a page: what was chosen, what else there was, why.\n"]
     for path in sorted((ROOT / "docs/decisions").glob("*.md")):
         title = path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")

@@ -25,6 +25,7 @@ for file in \
     /usr/share/man/man1/bentpipe.1.gz \
     /usr/share/man/man1/bentpipe-gateway.1.gz \
     /usr/share/man/man1/bentpipe-top.1.gz \
+    /usr/share/man/man5/bentpipe-gateway.5.gz \
     /usr/share/doc/bentpipe/copyright \
     /usr/share/doc/bentpipe/NOTICES \
     /usr/share/doc/bentpipe/examples/terminal.toml \

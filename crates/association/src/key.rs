@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bentpipe_units::Written;
 use x25519_dalek::{X25519_BASEPOINT_BYTES, x25519};
 use zeroize::Zeroize as _;
 
@@ -37,6 +38,12 @@ impl fmt::Debug for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PublicKey({self})")
     }
+}
+
+impl Written for PublicKey {
+    const NAME: &'static str = "PublicKey";
+    const EXPECTED: &'static str = "a public key as `bentpipe keygen` prints it, 44 characters";
+    const PATTERN: &'static str = r"^[A-Za-z0-9+/]{43}=$";
 }
 
 impl FromStr for PublicKey {

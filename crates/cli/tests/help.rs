@@ -122,8 +122,8 @@ fn completions_are_printed_for_every_shell() {
 #[test]
 fn every_command_has_a_manual_page() {
     let dir = tempfile::tempdir().expect("a directory");
+    bentpipe(&["man", dir.path().to_str().expect("a path")]).assert().success().stdout("");
     let path = dir.path().join("man1");
-    bentpipe(&["man", path.to_str().expect("a path")]).assert().success().stdout("");
     for command in
         ["", "-run", "-compare", "-reproduce", "-send", "-recv", "-emulate", "-keygen", "-orbit"]
     {
@@ -131,6 +131,43 @@ fn every_command_has_a_manual_page() {
         let page = page.expect("a page");
         assert!(page.contains(".SH NAME") && page.contains("Example"), "{command}");
     }
+}
+
+#[test]
+fn every_key_of_a_file_is_on_its_manual_page_and_in_its_list() {
+    let dir = tempfile::tempdir().expect("a directory");
+    bentpipe(&["man", dir.path().to_str().expect("a path")]).assert().success();
+    for format in ["scenario", "gateway"] {
+        let page = fs::read_to_string(dir.path().join(format!("man5/bentpipe-{format}.5")));
+        let (page, list) = (page.expect("a page"), stdout(&["schema", format, "--markdown"]));
+        let schema = json(&["schema", format]);
+        let tables = schema["$defs"].as_object().expect("definitions").values().chain([&schema]);
+        let forms =
+            tables.flat_map(|table| table["oneOf"].as_array().into_iter().flatten().chain([table]));
+        let mut keys = 0;
+        for key in forms.filter_map(|table| table["properties"].as_object()).flat_map(|p| p.keys())
+        {
+            assert!(page.contains(&format!("\\fB{key}\\fR")), "{format}: {key} has no line");
+            assert!(list.contains(&format!("| `{key}` |")), "{format}: {key} is not listed");
+            keys += 1;
+        }
+        assert!(keys > 40, "{format}: {keys}");
+    }
+}
+
+#[test]
+fn the_files_of_the_manual_are_right() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/manual");
+    for format in ["scenario", "gateway"] {
+        let text = fs::read_to_string(data.join(format!("{format}.toml"))).expect("a file");
+        let schema = json(&["schema", format]);
+        let validator = jsonschema::validator_for(&schema).expect("a JSON Schema");
+        let document = toml_as_json(&text);
+        let wrong: Vec<_> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
+        assert!(wrong.is_empty(), "{format}: {}", wrong.join("; "));
+    }
+    let scenario = data.join("scenario.toml");
+    bentpipe(&["run", scenario.to_str().expect("a path")]).assert().success();
 }
 
 #[test]
@@ -193,6 +230,24 @@ fn every_shipped_scenario_obeys_the_printed_schema() {
         let wrong: Vec<_> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
         assert!(wrong.is_empty(), "{}: {}", path.display(), wrong.join("; "));
     }
+}
+
+#[test]
+fn every_configuration_of_a_gateway_that_is_shipped_obeys_its_schema() {
+    let schema = json(&["schema", "gateway"]);
+    assert!(jsonschema::meta::is_valid(&schema), "the schema itself is not one");
+    let validator = jsonschema::validator_for(&schema).expect("a JSON Schema");
+    let files = shipped(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/examples"));
+    assert!(files.len() >= 2, "{files:?}");
+    for path in files {
+        let text = fs::read_to_string(&path).expect("a file");
+        let wrong: Vec<_> =
+            validator.iter_errors(&toml_as_json(&text)).map(|e| e.to_string()).collect();
+        assert!(wrong.is_empty(), "{}: {}", path.display(), wrong.join("; "));
+    }
+    let wrong =
+        toml_as_json("role = \"hub\"\nkey = \"key\"\nlisten = \"[::]:1\"\nlink = { rate = 10 }");
+    assert!(!validator.is_valid(&wrong), "a rate has a unit");
 }
 
 #[test]

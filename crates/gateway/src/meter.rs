@@ -225,10 +225,10 @@ mod tests {
     #[test]
     fn a_link_that_has_carried_its_cap_is_closed_until_the_next_month() {
         let meter = Meter::new(month("2026-11"));
-        assert_eq!(look(&meter, "2026-11", 999), []);
+        assert_eq!(look(&meter, "2026-11", 999), [false; 0]);
         assert_eq!(look(&meter, "2026-11", 1_000), [false]);
         assert!(meter.status(CAP.into_iter()).iter().all(|link| link.link == 2 && link.closed));
-        assert_eq!(look(&meter, "2026-11", 5_000), []);
+        assert_eq!(look(&meter, "2026-11", 5_000), [false; 0]);
         assert_eq!(look(&meter, "2026-12", 5_400), [true]);
         assert_eq!(meter.usage().carried_bytes[1], 400);
         assert_eq!(look(&meter, "2026-12", 6_000), [false]);
@@ -240,7 +240,7 @@ mod tests {
         look(&meter, "2026-11", 900);
         let again = Meter::new(month("2026-11"));
         again.resume(meter.usage());
-        assert_eq!(look(&again, "2026-11", 99), []);
+        assert_eq!(look(&again, "2026-11", 99), [false; 0]);
         assert_eq!(look(&again, "2026-11", 100), [false]);
     }
 
@@ -249,7 +249,7 @@ mod tests {
         let meter = Meter::new(month("1970-01"));
         meter.resume(Usage { month: month("2026-11"), carried_bytes: [0, 1_000, 0, 0] });
         assert_eq!(look(&meter, "1970-01", 0), [false]);
-        assert_eq!(look(&meter, "2026-11", 0), []);
+        assert_eq!(look(&meter, "2026-11", 0), [false; 0]);
         assert_eq!(look(&meter, "2026-12", 0), [true]);
     }
 
@@ -257,7 +257,7 @@ mod tests {
     fn a_clock_that_was_ahead_and_is_set_gives_nothing_away_and_takes_nothing() {
         let meter = Meter::new(month("2031-01"));
         meter.resume(Usage { month: month("2026-11"), carried_bytes: [0, 900, 0, 0] });
-        assert_eq!(look(&meter, "2031-01", 50), []);
+        assert_eq!(look(&meter, "2031-01", 50), [false; 0]);
         assert_eq!(look(&meter, "2026-11", 100), [false]);
         assert_eq!(look(&meter, "2026-12", 100), [true]);
     }
@@ -266,7 +266,7 @@ mod tests {
     fn the_usage_of_a_month_that_is_over_is_forgotten() {
         let meter = Meter::new(month("2026-12"));
         meter.resume(Usage { month: month("2026-11"), carried_bytes: [0, 1_000, 0, 0] });
-        assert_eq!(look(&meter, "2026-12", 0), []);
+        assert_eq!(look(&meter, "2026-12", 0), [false; 0]);
     }
 
     #[test]

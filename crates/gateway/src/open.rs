@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use bentpipe_units::Written;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +55,12 @@ impl fmt::Display for Destination {
             Self::Name(name, port) => write!(f, "{name}:{port}"),
         }
     }
+}
+
+impl Written for Destination {
+    const NAME: &'static str = "Destination";
+    const EXPECTED: &'static str = "HOST:PORT, such as \"example.org:80\" or \"[2001:db8::1]:80\"";
+    const PATTERN: &'static str = r"^(\[[^\]]+\]|[^\[\]:/ ]+):\d+$";
 }
 
 impl std::str::FromStr for Destination {

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
+use bentpipe_units::Written;
 use ipnet::IpNet;
 
 use crate::Surroundings;
@@ -52,6 +53,12 @@ fn closed(ip: IpAddr, around: &impl Surroundings) -> Option<IpNet> {
 pub struct Range {
     network: IpNet,
     port: Option<u16>,
+}
+
+impl Written for Range {
+    const NAME: &'static str = "Range";
+    const EXPECTED: &'static str = "a network with or without a port, such as \"0.0.0.0/0\", \"10.1.0.0/16:443\" or \"[2001:db8::/32]:80\"";
+    const PATTERN: &'static str = r"^[0-9a-fA-F:./\[\]]+$";
 }
 
 impl FromStr for Range {

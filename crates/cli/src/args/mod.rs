@@ -17,7 +17,7 @@ mod twin;
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 #[cfg(all(feature = "net", feature = "sim"))]
@@ -84,10 +84,21 @@ pub(crate) enum Command {
     #[cfg(all(feature = "gateway", feature = "sim", feature = "top"))]
     #[command(hide = true)]
     TwinHost(TwinHost),
+    /// Print the JSON Schema of scenario or gateway files
+    #[cfg(any(feature = "sim", feature = "gateway"))]
+    #[command(after_help = SCHEMA_EXAMPLES)]
+    Schema {
+        /// The kind of file
+        #[arg(value_enum, default_value_t = Format::ALL[0])]
+        format: Format,
+        /// Print the keys as a page of Markdown instead
+        #[arg(long)]
+        markdown: bool,
+    },
     /// Write the manual pages
     #[command(after_help = MAN_EXAMPLES)]
     Man {
-        /// Output directory
+        /// The folder above `man1` and `man5`
         #[arg(value_name = "DIR", required_unless_present = "markdown")]
         dir: Option<PathBuf>,
         /// Print one page of Markdown instead
@@ -102,8 +113,38 @@ pub(crate) enum Command {
     },
 }
 
+/// A kind of file that people write.
+#[cfg(any(feature = "sim", feature = "gateway"))]
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Format {
+    /// What is simulated or emulated
+    #[cfg(feature = "sim")]
+    Scenario,
+    /// The configuration of a gateway
+    #[cfg(feature = "gateway")]
+    Gateway,
+}
+
+#[cfg(any(feature = "sim", feature = "gateway"))]
+impl Format {
+    /// All of them.
+    pub(crate) const ALL: &[Self] = &[
+        #[cfg(feature = "sim")]
+        Self::Scenario,
+        #[cfg(feature = "gateway")]
+        Self::Gateway,
+    ];
+}
+
+#[cfg(any(feature = "sim", feature = "gateway"))]
+const SCHEMA_EXAMPLES: &str = "Examples:
+  bentpipe schema > scenario.schema.json
+  bentpipe schema gateway > gateway.schema.json
+
+Editors with a TOML language server check and complete files with it.";
+
 const MAN_EXAMPLES: &str = "Examples:
-  bentpipe man /usr/local/share/man/man1
+  bentpipe man /usr/local/share/man
   bentpipe man --markdown > commands.md";
 
 const COMPLETIONS_EXAMPLES: &str = "Example:

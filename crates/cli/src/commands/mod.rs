@@ -2,6 +2,8 @@
 
 #[cfg(all(feature = "net", feature = "sim"))]
 mod emulate;
+#[cfg(any(feature = "sim", feature = "gateway"))]
+mod formats;
 #[cfg(feature = "gateway")]
 mod gateway;
 #[cfg(feature = "net")]
@@ -21,7 +23,9 @@ mod top;
 #[cfg(all(feature = "gateway", feature = "sim", feature = "top"))]
 mod twin;
 
+use std::fs;
 use std::io::Write;
+use std::path::Path;
 
 use clap::CommandFactory;
 
@@ -49,11 +53,9 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
         Command::Twin(args) => twin::twin(&args),
         #[cfg(all(feature = "gateway", feature = "sim", feature = "top"))]
         Command::TwinHost(args) => twin::host(&args.role),
-        Command::Man { dir: Some(dir), .. } => {
-            std::fs::create_dir_all(&dir).map_err(|error| Failure::writing(&dir, error))?;
-            clap_mangen::generate_to(Args::command(), &dir)
-                .map_err(|error| Failure::writing(&dir, error))
-        }
+        #[cfg(any(feature = "sim", feature = "gateway"))]
+        Command::Schema { format, markdown } => formats::schema(format, markdown),
+        Command::Man { dir: Some(dir), .. } => manuals(&dir),
         Command::Man { dir: None, .. } => {
             let options = clap_markdown::MarkdownOptions::new()
                 .title("Commands".to_owned())
@@ -67,4 +69,17 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
             Ok(std::io::stdout().write_all(&script)?)
         }
     }
+}
+
+/// Writes the manual pages of the commands and of the files that people write.
+fn manuals(folder: &Path) -> Result<(), Failure> {
+    let sections = ["man1", "man5"].map(|section| folder.join(section));
+    for section in &sections {
+        fs::create_dir_all(section).map_err(|error| Failure::writing(section, error))?;
+    }
+    clap_mangen::generate_to(Args::command(), &sections[0])
+        .map_err(|error| Failure::writing(&sections[0], error))?;
+    #[cfg(any(feature = "sim", feature = "gateway"))]
+    formats::manuals(&sections[1])?;
+    Ok(())
 }

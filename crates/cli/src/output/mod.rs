@@ -5,6 +5,8 @@ pub(crate) mod columns;
 pub(crate) mod complaint;
 #[cfg(any(feature = "net", feature = "top"))]
 pub(crate) mod harmless;
+#[cfg(any(feature = "sim", feature = "gateway"))]
+pub(crate) mod keys;
 #[cfg(feature = "net")]
 pub(crate) mod lines;
 #[cfg(feature = "sim")]

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use bentpipe_association::endpoint::{LINKS, LinkPlan, Multipath};
 use bentpipe_bond::Use;
 use bentpipe_units::{BitRate, ByteCount};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::check::Found;
@@ -12,7 +13,7 @@ use super::link::check_family;
 use super::{Config, Mode, Parsed, Peer, Role};
 
 /// When a further link is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkUse {
     /// Whenever it works, beside the others.
@@ -24,7 +25,7 @@ pub enum LinkUse {
 }
 
 /// A further link as this end sends on it. It has the mode of the first one.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Backup {
     /// What this end may send, all headers included, if the links are dedicated.

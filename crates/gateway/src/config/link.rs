@@ -3,15 +3,17 @@
 use std::net::{IpAddr, SocketAddr};
 
 use bentpipe_units::{BitRate, ByteCount};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::check::Found;
+use super::values;
 use super::{Config, Destination, Parsed, Role};
 use bentpipe_association::PublicKey;
 use bentpipe_association::endpoint::{Fec, Outer, Plan, PlannedPath, Route, Share};
 
 /// Whose the link is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Others use it too: each flow has a congestion controller.
@@ -22,7 +24,7 @@ pub enum Mode {
 }
 
 /// The link as this end sends on it.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkConfig {
     /// Whose it is.
@@ -32,10 +34,11 @@ pub struct LinkConfig {
     pub rate: Option<Parsed<BitRate>>,
     /// The address of this host on the link (default: the system's choice).
     pub source: Option<IpAddr>,
-    /// The congestion controller of each flow if the link is shared (default: CUBIC).
+    /// The congestion controller of each flow if the link is shared (default: `steady`).
     pub controller: Option<String>,
     /// Parity.
     #[serde(default)]
+    #[schemars(schema_with = "values::fec")]
     pub fec: Parsed<Fec>,
     /// What finding out the rate of a shared link may cost in an hour, for each peer (default: 100 kB).
     pub learn: Option<Parsed<ByteCount>>,
@@ -55,7 +58,7 @@ impl LinkConfig {
 }
 
 /// Which outer transports there are between gateways.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OuterMode {
     /// UDP, and TCP where that does not get through.

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 
 use bentpipe_units::{BitRate, ByteCount, Span};
 use ipnet::IpNet;
+use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
 
 pub use self::backup::{Backup, LinkUse};
@@ -30,7 +31,7 @@ use crate::policy::Range;
 use bentpipe_association::PublicKey;
 
 /// Which end of the satellite link a gateway is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Beside the hosts that open connections; it keeps up the association with every peer.
@@ -40,7 +41,7 @@ pub enum Role {
 }
 
 /// What becomes of new connections while the remote gateway is unreachable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Fallback {
     /// They wait for it, and are reset if it does not come back.
@@ -51,7 +52,7 @@ pub enum Fallback {
 }
 
 /// What a forwarded port is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// TCP.
@@ -62,7 +63,7 @@ pub enum Protocol {
 }
 
 /// A gateway.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Which end of the link.
@@ -93,6 +94,7 @@ pub struct Config {
     pub link: LinkConfig,
     /// Further links, in the order of preference: used when those before do not work, or beside them.
     #[serde(default, deserialize_with = "values::one_or_more")]
+    #[schemars(with = "values::OneOrMany<Backup>")]
     pub backup: Vec<Backup>,
     /// What one peer may use.
     #[serde(default)]
@@ -117,7 +119,7 @@ pub struct Config {
 }
 
 /// What one peer may use.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Flows at the same time.
@@ -149,7 +151,7 @@ impl Default for Limits {
 }
 
 /// Another gateway.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Peer {
     /// Its public key.
@@ -158,6 +160,7 @@ pub struct Peer {
     pub address: Option<Parsed<Destination>>,
     /// The same over each further link.
     #[serde(default, deserialize_with = "values::one_or_more")]
+    #[schemars(with = "values::OneOrMany<Parsed<Destination>>")]
     pub backup: Vec<Parsed<Destination>>,
     /// What this end may send to it on a dedicated link (default: all of the link's rate).
     pub rate: Option<Parsed<BitRate>>,
@@ -167,7 +170,7 @@ pub struct Peer {
 }
 
 /// A port that leads to one destination.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Forward {
     /// The address here.
@@ -182,13 +185,14 @@ pub struct Forward {
 }
 
 /// A proxy that clients are told of.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Proxy {
     /// The TCP address here.
     pub listen: SocketAddr,
     /// Passwords by user; nobody has to give one if there are none.
     #[serde(default, deserialize_with = "values::users")]
+    #[schemars(with = "BTreeMap<String, String>")]
     pub users: BTreeMap<String, Password>,
     /// Whoever reaches it may use it, although nobody has to give a password and its address is not one of a
     /// private network.
@@ -199,7 +203,7 @@ pub struct Proxy {
 }
 
 /// Connections that the firewall redirects here.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transparent {
     /// The TCP port that they are redirected to.
@@ -210,9 +214,15 @@ pub struct Transparent {
     pub interfaces: Vec<String>,
     /// Networks to which connections go untouched, for the same rules.
     #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     pub exclude: Vec<Parsed<IpNet>>,
     /// By which gateway (default: the only one).
     pub peer: Option<String>,
+}
+
+/// The JSON Schema of configuration files.
+pub fn schema() -> Schema {
+    schema_for!(Config)
 }
 
 fn yes() -> bool {

@@ -1,12 +1,15 @@
 //! The part of the configuration about UDP.
 
+use std::borrow::Cow;
+
 use bentpipe_units::Span;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};
 
 use super::Parsed;
 
 /// What becomes of UDP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UdpMode {
     /// It passes by.
@@ -26,31 +29,44 @@ pub struct UdpConfig {
     pub deadline: Option<Span>,
 }
 
+/// What a file says of UDP.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "it is \"pass\", \"tunnel\", or a table of `mode` and `deadline`")]
+enum InFile {
+    /// The mode alone.
+    Mode(UdpMode),
+    /// More than that.
+    Table(Table),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    /// What becomes of it.
+    #[serde(default)]
+    mode: UdpMode,
+    /// How long a lost datagram is worth waiting for (default: one and a half round trips of the path; 0: it is never
+    /// retransmitted).
+    deadline: Option<Parsed<Span>>,
+}
+
 impl<'de> Deserialize<'de> for UdpConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Table {
-            #[serde(default)]
-            mode: UdpMode,
-            deadline: Option<Parsed<Span>>,
-        }
-
-        #[derive(Deserialize)]
-        #[serde(
-            untagged,
-            expecting = "it is \"pass\", \"tunnel\", or a table of `mode` and `deadline`"
-        )]
-        enum Written {
-            Mode(UdpMode),
-            Table(Table),
-        }
-
-        Ok(match Written::deserialize(deserializer)? {
-            Written::Mode(mode) => Self { mode, deadline: None },
-            Written::Table(table) => {
+        Ok(match InFile::deserialize(deserializer)? {
+            InFile::Mode(mode) => Self { mode, deadline: None },
+            InFile::Table(table) => {
                 Self { mode: table.mode, deadline: table.deadline.map(|deadline| deadline.0) }
             }
         })
+    }
+}
+
+impl JsonSchema for UdpConfig {
+    fn schema_name() -> Cow<'static, str> {
+        "Udp".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        InFile::json_schema(generator)
     }
 }

@@ -1,10 +1,13 @@
 //! Values of a configuration that are more than text or numbers.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
 use std::str::FromStr;
 
+use bentpipe_units::Written;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -15,14 +18,14 @@ pub struct Parsed<T>(pub T);
 
 impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Parsed<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Written(PhantomData)).map(Self)
+        deserializer.deserialize_any(Text(PhantomData)).map(Self)
     }
 }
 
 /// Reads what is written, as text or as a number.
-struct Written<T>(PhantomData<T>);
+struct Text<T>(PhantomData<T>);
 
-impl<T: FromStr<Err: Display>> Visitor<'_> for Written<T> {
+impl<T: FromStr<Err: Display>> Visitor<'_> for Text<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -40,6 +43,21 @@ impl<T: FromStr<Err: Display>> Visitor<'_> for Written<T> {
     fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
         self.visit_str(&number.to_string())
     }
+}
+
+impl<T: Written> JsonSchema for Parsed<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::NAME.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": T::PATTERN, "description": T::EXPECTED})
+    }
+}
+
+/// What is said of parity.
+pub(super) fn fec(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"anyOf": [{"enum": ["auto", "off"]}, {"type": "number", "minimum": 0, "maximum": 1}]})
 }
 
 /// A password, which nothing prints.
@@ -80,6 +98,17 @@ pub(super) fn one_or_more<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 struct OneOrMore<T>(PhantomData<T>);
+
+/// The same in the schema.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it only says what a file may have")]
+pub(super) enum OneOrMany<T> {
+    /// One.
+    One(T),
+    /// Several.
+    Many(Vec<T>),
+}
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrMore<T> {
     type Value = Vec<T>;

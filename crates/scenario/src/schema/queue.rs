@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_units::{ByteCount, Span};
+use bentpipe_units::{ByteCount, Span, Written as _};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::named::Choice;
-use super::quantity::{Probability, Quantity, Room, Written as _};
+use super::quantity::{Probability, Quantity, Room};
 
 /// What waits for a line, and what goes next.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

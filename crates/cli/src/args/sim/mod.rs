@@ -18,7 +18,7 @@ use clap::Subcommand;
 pub(crate) use demo::Demo;
 pub(crate) use experiments::{Compare, Format, Reproduce};
 pub(crate) use init::Init;
-pub(crate) use list::{List, Listing};
+pub(crate) use list::List;
 pub(crate) use orbit::Orbit;
 #[cfg(feature = "net")]
 pub(crate) use record::{FarEnd, TraceRecord, TraceRespond};
@@ -79,12 +79,4 @@ pub(crate) enum Simulator {
     /// List built-in scenarios, controllers, models
     #[command(after_help = LIST_EXAMPLES)]
     List(List),
-    /// Print the JSON Schema of scenario files
-    #[command(after_help = SCHEMA_EXAMPLES)]
-    Schema,
 }
-
-const SCHEMA_EXAMPLES: &str = "Example:
-  bentpipe schema > scenario.schema.json
-
-Editors with a TOML language server check and complete scenario files with it.";

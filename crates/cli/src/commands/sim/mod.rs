@@ -17,7 +17,6 @@ mod trace;
 use bentpipe_scenario::{GroundError, Override, Scenario, ScenarioError};
 
 use crate::args::sim::Simulator;
-use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
 
 /// Does what was asked.
@@ -36,7 +35,6 @@ pub(crate) fn execute(command: Simulator) -> Result<(), Failure> {
         Simulator::Orbit(args) => orbit::orbit(&args),
         Simulator::Trace(args) => trace::trace(&args),
         Simulator::List(args) => list::list(&args),
-        Simulator::Schema => print_json(&bentpipe_scenario::schema()),
     }
 }
 
