@@ -45,16 +45,25 @@ impl Kind {
 
     /// Its name in documents.
     pub const fn name(self) -> &'static str {
+        self.told().0
+    }
+
+    /// What it is, in a line.
+    pub const fn summary(self) -> &'static str {
+        self.told().1
+    }
+
+    const fn told(self) -> (&'static str, &'static str) {
         match self {
-            Self::Experiments => "experiments",
-            Self::Protocols => "protocols",
-            Self::Controllers => "controllers",
-            Self::Links => "links",
-            Self::Scenarios => "scenarios",
-            Self::Constellations => "constellations",
-            Self::Places => "places",
-            Self::Metrics => "metrics",
-            Self::Variants => "variants",
+            Self::Experiments => ("experiments", "Experiments that `reproduce` knows"),
+            Self::Protocols => ("protocols", "Protocols that a flow can use"),
+            Self::Controllers => ("controllers", "Congestion controllers and their parameters"),
+            Self::Links => ("links", "Link models and their parameters"),
+            Self::Scenarios => ("scenarios", "Scenarios that come with the program"),
+            Self::Constellations => ("constellations", "Constellations that are known by name"),
+            Self::Places => ("places", "Cities that stations can be in"),
+            Self::Metrics => ("metrics", "What figures of experiments can show"),
+            Self::Variants => ("variants", "What `compare` can put into a flow"),
         }
     }
 }

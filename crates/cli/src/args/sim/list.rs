@@ -1,6 +1,8 @@
 //! `bentpipe list`.
 
-use clap::{Args as ClapArgs, ValueEnum};
+use bentpipe_experiments::catalogue::Kind;
+use clap::Args as ClapArgs;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 pub(super) const LIST_EXAMPLES: &str = "Examples:
   bentpipe list
@@ -11,31 +13,18 @@ pub(super) const LIST_EXAMPLES: &str = "Examples:
 #[derive(Debug, ClapArgs)]
 pub(crate) struct List {
     /// What to list [default: everything]
-    pub(crate) what: Option<Listing>,
+    #[arg(value_parser = kinds())]
+    pub(crate) what: Option<Kind>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// What can be listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Listing {
-    /// Experiments that `reproduce` knows
-    Experiments,
-    /// Protocols that a flow can use
-    Protocols,
-    /// Congestion controllers and their parameters
-    Controllers,
-    /// Link models and their parameters
-    Links,
-    /// Scenarios that come with the program
-    Scenarios,
-    /// Constellations that are known by name
-    Constellations,
-    /// Cities that stations can be in
-    Places,
-    /// What figures of experiments can show
-    Metrics,
-    /// What `compare` can put into a flow
-    Variants,
+/// Reads what is to be listed, of all that there is.
+fn kinds() -> impl TypedValueParser<Value = Kind> {
+    let values = Kind::ALL.map(|kind| PossibleValue::new(kind.name()).help(kind.summary()));
+    PossibleValuesParser::new(values).try_map(|name| {
+        let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+        found.ok_or("there is no such list")
+    })
 }

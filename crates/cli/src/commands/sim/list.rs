@@ -4,13 +4,13 @@ use std::io::Write;
 
 use bentpipe_experiments::catalogue::{Kind, entries};
 
-use crate::args::sim::{List, Listing};
+use crate::args::sim::List;
 use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
 
 /// Prints a listing.
 pub(crate) fn list(args: &List) -> Result<(), Failure> {
-    let what = args.what.map(kind);
+    let what = args.what;
     let wanted = || Kind::ALL.into_iter().filter(|kind| what.is_none_or(|what| what == *kind));
     if args.json {
         let mut document = serde_json::Map::new();
@@ -37,18 +37,4 @@ pub(crate) fn list(args: &List) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-const fn kind(listing: Listing) -> Kind {
-    match listing {
-        Listing::Experiments => Kind::Experiments,
-        Listing::Protocols => Kind::Protocols,
-        Listing::Controllers => Kind::Controllers,
-        Listing::Links => Kind::Links,
-        Listing::Scenarios => Kind::Scenarios,
-        Listing::Constellations => Kind::Constellations,
-        Listing::Places => Kind::Places,
-        Listing::Metrics => Kind::Metrics,
-        Listing::Variants => Kind::Variants,
-    }
 }
