@@ -51,7 +51,7 @@ fn shard(text: &str) -> Shard {
 }
 
 fn run(sweep: &Sweep, part: Shard, out: &Path) -> Result<Done, FileError> {
-    SweepFile::open(sweep, part, out, false)?.run(Some(2), &|| ())
+    SweepFile::open(sweep, part, out, false)?.run(Some(2), &())
 }
 
 fn bytes_of(sweep: &Sweep, dir: &TempDir) -> Vec<u8> {
@@ -83,7 +83,7 @@ fn rows_are_the_same_for_any_number_of_threads_and_shards() {
     let whole = bytes_of(&sweep, &dir);
     let one = dir.path().join("one.parquet");
     let file = SweepFile::open(&sweep, Shard::WHOLE, &one, false).expect("a file");
-    file.run(Some(1), &|| ()).expect("run");
+    file.run(Some(1), &()).expect("run");
     assert!(fs::read(&one).expect("a result") == whole);
     let mut parts = Vec::new();
     for number in [3, 1, 5, 2, 4] {
@@ -105,10 +105,11 @@ fn rows_that_were_run_elsewhere_make_the_same_file() {
     let whole = bytes_of(&sweep, &dir);
     let out = dir.path().join("gathered.parquet");
     let mut file = SweepFile::open(&sweep, Shard::WHOLE, &out, false).expect("a file");
-    let batch = |runs: std::ops::Range<u64>| sweep.run_batch(runs, Some(1)).expect("run");
+    let batch = |runs: std::ops::Range<u64>| sweep.run_batch(runs, Some(1), &()).expect("run");
     let error = file.append(&batch(5..7)).expect_err("not the next ones").to_string();
     assert!(error.contains("are not the next ones"), "{error}");
-    let other = self::sweep("0,0.06", "tcp-cubic,sctp", "1-3").run_batch(0..5, None).expect("run");
+    let other =
+        self::sweep("0,0.06", "tcp-cubic,sctp", "1-3").run_batch(0..5, None, &()).expect("run");
     let error = file.append(&other).expect_err("another sweep").to_string();
     assert!(error.contains("of another sweep"), "{error}");
     for runs in [0..5, 5..6, 6..24] {
@@ -149,7 +150,7 @@ fn nothing_is_written_over_that_is_not_of_the_sweep() {
     assert!(error.contains("18 of its 24 rows are of another sweep"), "{error}");
     assert!(fs::read(&out).expect("still there") == before);
     let replaced = SweepFile::open(&other, Shard::WHOLE, &out, true).expect("a file");
-    assert_eq!(replaced.run(None, &|| ()).expect("run"), Done { rows: 6, run: 0 });
+    assert_eq!(replaced.run(None, &()).expect("run"), Done { rows: 6, run: 0 });
     assert!(fs::read(&out).expect("a result") == bytes_of(&other, &dir));
 }
 
@@ -162,7 +163,7 @@ fn two_sweeps_never_write_to_one_file() {
         panic!("the second one is refused")
     };
     assert!(error.to_string().contains("another sweep writes to it"), "{error}");
-    assert_eq!(first.run(None, &|| ()).expect("run").run, 24);
+    assert_eq!(first.run(None, &()).expect("run").run, 24);
 }
 
 #[test]
@@ -211,7 +212,7 @@ proptest! {
         let out = dir.path().join("runs.parquet");
         let mut file = SweepFile::open(&sweep, Shard::WHOLE, &out, false).expect("a file");
         for run in 0..runs {
-            file.append(&sweep.run_batch(run..run + 1, Some(1)).expect("run")).expect("appended");
+            file.append(&sweep.run_batch(run..run + 1, Some(1), &()).expect("run")).expect("appended");
         }
         drop(file);
         // A kill and a crash of the host take the end of the file, or leave anything there.

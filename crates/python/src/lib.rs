@@ -8,6 +8,7 @@
 mod comparison;
 mod controller;
 mod error;
+mod interrupt;
 mod orbit;
 mod run;
 mod scenario;

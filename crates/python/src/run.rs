@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use bentpipe_experiments::Progress as _;
 use bentpipe_record::{
     FlowSummary, HandoverRecord, LinkSummary, RouteChange, RunSummary, Sample, SendLimit,
 };
@@ -12,6 +13,7 @@ use bentpipe_units::{ByteCount, Instant, Span};
 use pyo3::prelude::*;
 
 use crate::error::error;
+use crate::interrupt::Wanted;
 use crate::table::{Columns, Table};
 
 /// A run that is over.
@@ -69,12 +71,17 @@ impl Run {
 
 /// Collects samples and writes packets.
 struct Watch<'a> {
+    wanted: &'a Wanted,
     every: Option<Span>,
     samples: Vec<Sample>,
     capture: Option<(&'a Path, Capture<BufWriter<File>>)>,
 }
 
 impl Observer for Watch<'_> {
+    fn goes_on(&self) -> bool {
+        self.wanted.is_wanted()
+    }
+
     fn sample_every(&self) -> Option<Span> {
         self.every
     }
@@ -99,6 +106,7 @@ pub(crate) fn run(
     spec: &RunSpec,
     every: Option<Span>,
     capture: Option<(&Path, &[String])>,
+    wanted: &Wanted,
 ) -> Result<Run, String> {
     let unwritten = |path: &Path, error: &dyn std::fmt::Display| {
         format!("cannot write {}: {error}", path.display())
@@ -108,7 +116,7 @@ pub(crate) fn run(
         let capture = Capture::new(BufWriter::new(file), spec, links);
         Ok::<_, String>((path, capture.map_err(|error| unwritten(path, &error))?))
     });
-    let mut watch = Watch { every, samples: Vec::new(), capture: capture.transpose()? };
+    let mut watch = Watch { wanted, every, samples: Vec::new(), capture: capture.transpose()? };
     let summary = bentpipe_sim::run(spec, &mut watch).map_err(|error| error.to_string())?;
     if let Some((path, capture)) = watch.capture {
         let mut out = capture.finish().map_err(|error| unwritten(path, &error))?;

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use crate::comparison::Comparison;
 use crate::controller::{self, ControllerClass};
 use crate::error::{error, of_argument};
+use crate::interrupt::{Wanted, interruptible};
 use crate::run::{self, Run};
 
 /// A scenario, read and checked, with the classes that it may name as controllers.
@@ -104,7 +105,7 @@ impl Scenario {
         if every.is_some_and(Span::is_zero) {
             return Err(error("samples: it must be more than 0 s"));
         }
-        self.detached(py, || {
+        self.detached(py, |wanted| {
             let spec = self.inner.run_spec(seed, wire).map_err(error)?;
             let links = spec.directions();
             if let Some(unknown) =
@@ -114,7 +115,7 @@ impl Scenario {
                 return Err(error(format!("pcap_links: there is no link `{unknown}`{hint}")));
             }
             let capture = capture.as_deref().map(|path| (path, &capture_links[..]));
-            run::run(&spec, every, capture)
+            run::run(&spec, every, capture, wanted)
                 .map_err(|message| error(format!("{}: {message}", self.inner.source())))
         })
     }
@@ -129,7 +130,7 @@ impl Scenario {
         jobs: Option<usize>,
         flows: Vec<String>,
     ) -> PyResult<Comparison> {
-        self.detached(py, || {
+        self.detached(py, |wanted| {
             let variants = match variants {
                 Some(names) => {
                     let known = self.inner.extensions().controllers();
@@ -140,7 +141,7 @@ impl Scenario {
                 None => default_variants(&self.inner, &flows).map_err(error)?.0,
             };
             let options = CompareOptions { seeds, jobs, flows };
-            let compared = compare(&self.inner, &variants, &options, &()).map_err(error)?;
+            let compared = compare(&self.inner, &variants, &options, wanted).map_err(error)?;
             Ok(Comparison::new(compared))
         })
     }
@@ -161,9 +162,9 @@ impl Scenario {
     fn detached<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce() -> PyResult<T> + Send,
+        work: impl FnOnce(&Wanted) -> PyResult<T> + Send,
     ) -> PyResult<T> {
-        py.detach(|| controller::watched(&self.controllers, work))
+        interruptible(py, |wanted| controller::watched(&self.controllers, || work(wanted)))
     }
 }
 

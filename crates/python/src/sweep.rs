@@ -14,8 +14,9 @@ use bentpipe_scenario::Scenario as InnerScenario;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator};
 
-use crate::controller::ControllerClass;
+use crate::controller::{self, ControllerClass};
 use crate::error::{error, of_argument};
+use crate::interrupt::{Wanted, interruptible};
 use crate::scenario::Scenario;
 use crate::table::Table;
 
@@ -62,7 +63,7 @@ impl Sweep {
 
     /// Whether every cell can be run.
     fn check(&self, py: Python<'_>, jobs: Option<usize>) -> PyResult<()> {
-        self.detached(py, || self.inner.check(jobs).map_err(error))
+        self.detached(py, |_| self.inner.check(jobs).map_err(error))
     }
 
     /// Runs the runs with these numbers, the last one excluded.
@@ -91,11 +92,11 @@ impl Sweep {
         jobs: Option<usize>,
     ) -> PyResult<(u64, u64)> {
         let shard: Option<Shard> = shard.map(str::parse).transpose().map_err(error)?;
-        self.detached(py, || {
+        self.detached(py, |wanted| {
             let shard = shard.unwrap_or(Shard::WHOLE);
             let file =
                 SweepFile::open(&self.inner, shard, Path::new(out), replace).map_err(error)?;
-            let Done { rows, run } = file.run(jobs, &|| ()).map_err(error)?;
+            let Done { rows, run } = file.run(jobs, wanted).map_err(error)?;
             Ok((rows, run))
         })
     }
@@ -134,18 +135,18 @@ impl Sweep {
         end: u64,
         jobs: Option<usize>,
     ) -> PyResult<RecordBatch> {
-        self.detached(py, || {
+        self.detached(py, |wanted| {
             let end = end.min(self.inner.total());
-            self.inner.run_batch(first..end, jobs).map_err(error)
+            self.inner.run_batch(first..end, jobs, wanted).map_err(error)
         })
     }
 
     fn detached<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce() -> PyResult<T> + Send,
+        work: impl FnOnce(&Wanted) -> PyResult<T> + Send,
     ) -> PyResult<T> {
-        py.detach(|| crate::controller::watched(&self.controllers, work))
+        interruptible(py, |wanted| controller::watched(&self.controllers, || work(wanted)))
     }
 }
 

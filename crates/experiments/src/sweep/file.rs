@@ -22,6 +22,7 @@ use super::run::Row;
 use super::shard::Shard;
 use super::stream::{self, Stream};
 use super::table::{Rows, SWEEP, known_batch, known_schema, read, run_numbers, schema};
+use crate::progress::Progress;
 
 /// Rows are written together until they are so many.
 const ROWS: usize = 1024;
@@ -53,6 +54,10 @@ pub enum FileError {
 }
 
 impl FileError {
+    pub(super) fn not_of_a_sweep(out: &Path, problem: &str) -> Self {
+        Self::taken(out, format!("it is no result of a sweep: {problem}; name another file"))
+    }
+
     pub(super) fn disk(path: &Path, problem: impl Display) -> Self {
         Self::Disk { path: path.to_owned(), problem: problem.to_string() }
     }
@@ -146,13 +151,12 @@ impl<'s> SweepFile<'s> {
     ///
     /// # Errors
     /// When a run cannot be, or the file cannot be written. The rows until then are kept.
-    pub fn run(mut self, jobs: Option<usize>, done: &dyn Fn()) -> Result<Done, FileError> {
+    pub fn run(mut self, jobs: Option<usize>, progress: &dyn Progress) -> Result<Done, FileError> {
         let sweep = self.sweep;
         let known = std::mem::take(&mut self.known);
-        let taken = sweep.run(self.left(), jobs, &|hash| known.get(&hash).copied(), |row| {
-            done();
-            self.push(&row)
-        });
+        progress.total(self.missing());
+        let known = |hash| known.get(&hash).copied();
+        let taken = sweep.run(self.left(), jobs, &known, progress, |row| self.push(&row));
         // What ran before an error is kept as well.
         self.flush()?;
         taken?;
@@ -269,18 +273,14 @@ fn beside(out: &Path, ending: &str) -> PathBuf {
 /// Adds the rows of a result.
 fn read_result(out: &Path, known: &mut HashMap<RunHash, Values>) -> Result<(), FileError> {
     each_batch(out, |batch| {
-        let rows = read(batch).map_err(|problem| not_of_a_sweep(out, &problem))?;
+        let rows = read(batch).map_err(|problem| FileError::not_of_a_sweep(out, &problem))?;
         known.extend(rows);
         Ok(())
     })
     .map_err(|error| match error {
-        FileError::Disk { path, problem } => not_of_a_sweep(&path, &problem),
+        FileError::Disk { path, problem } => FileError::not_of_a_sweep(&path, &problem),
         error => error,
     })
-}
-
-fn not_of_a_sweep(out: &Path, problem: &str) -> FileError {
-    FileError::taken(out, format!("it is no result of a sweep: {problem}; name another file"))
 }
 
 /// Whether a result has nothing that this sweep does not have.

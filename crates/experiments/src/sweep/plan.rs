@@ -9,6 +9,7 @@ use super::hash::RunHash;
 use super::seeds::Seeds;
 use crate::compare::{Measured, Variant, Watch, chosen, end_to_end, with};
 use crate::experiment::in_pool;
+use crate::progress::Progress;
 
 /// A scenario, the keys that are varied, the variants of its flows, and the seeds.
 ///
@@ -222,16 +223,25 @@ impl Cell {
         RunHash::of(&self.identity, &self.flows, seed)
     }
 
-    /// Lets the run happen.
-    pub(super) fn run(&self, seed: u64) -> Result<Measured, ScenarioError> {
-        let spec = self.scenario.run_spec(Some(seed), false)?;
-        let mut watch = Watch::new(spec.flows.len(), &());
-        let summary = run(&spec, &mut watch).map_err(|error| ScenarioError {
+    /// Lets the run happen, as long as somebody waits for it.
+    pub(super) fn run(
+        &self,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Measured, ScenarioError> {
+        let wrong = |message: String| ScenarioError {
             source: self.scenario.source().to_owned(),
             line: None,
             key: None,
-            message: format!("seed {seed}: {error}"),
-        })?;
+            message,
+        };
+        let spec = self.scenario.run_spec(Some(seed), false)?;
+        let mut watch = Watch::new(spec.flows.len(), progress);
+        let summary = run(&spec, &mut watch);
+        let summary = summary.map_err(|error| wrong(format!("seed {seed}: {error}")))?;
+        if !progress.is_wanted() {
+            return Err(wrong("broken off".to_owned()));
+        }
         Ok(watch.measure(&spec, &summary, &self.flows))
     }
 }

@@ -8,6 +8,7 @@ use super::columns::{Values, values};
 use super::hash::RunHash;
 use super::in_order::in_order;
 use super::plan::{Cell, Sweep};
+use crate::progress::Progress;
 
 /// What a run came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,12 +28,13 @@ impl Sweep {
     /// `known` knows is not run again. Rows do not depend on the number of threads, nor on which runs are asked for together.
     ///
     /// # Errors
-    /// When a run cannot be, or `take` fails.
+    /// When a run cannot be, `take` fails, or nobody waits any more.
     pub fn run<E: From<ScenarioError> + Send>(
         &self,
         runs: impl Iterator<Item = u64> + Send,
         jobs: Option<usize>,
         known: &(impl Fn(RunHash) -> Option<Values> + Sync),
+        progress: &dyn Progress,
         take: impl FnMut(Row) -> Result<(), E>,
     ) -> Result<(), E> {
         let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -42,8 +44,9 @@ impl Sweep {
             let hash = cell.hash(seed);
             let (values, is_known) = match known(hash) {
                 Some(values) => (values, true),
-                None => (values(&cell.run(seed)?), false),
+                None => (values(&cell.run(seed, progress)?), false),
             };
+            progress.done();
             Ok(Row { run, hash, values, is_known })
         };
         in_order(runs, jobs.unwrap_or_else(cores), work, take)

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use bentpipe_experiments::Progress;
 use bentpipe_experiments::sweep::file::{FileError, SweepFile};
 use bentpipe_experiments::sweep::{self, Shard, Varied};
 use bentpipe_scenario::Scenario;
@@ -27,8 +26,7 @@ pub(crate) fn sweep(args: &Sweep) -> Result<(), Failure> {
     let file =
         SweepFile::open(&sweep, args.shard.unwrap_or(Shard::WHOLE), &args.out, args.replace)?;
     let bar = Bar::new();
-    bar.total(file.missing());
-    let done = file.run(jobs, &|| bar.done())?;
+    let done = file.run(jobs, &bar)?;
     bar.finish();
     let mut out = anstream::stdout().lock();
     let (rows, new) = (count(done.rows), count(done.run));
