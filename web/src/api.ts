@@ -57,6 +57,12 @@ export async function written(path: string, asked: unknown): Promise<Blob> {
   return (await ask(path, { method: "POST", body: JSON.stringify(asked) })).blob();
 }
 
+/** A text that the server makes of what it is told. */
+export async function made(path: string, asked: unknown): Promise<string> {
+  const headers = { "content-type": "application/json" };
+  return (await ask(path, { method: "POST", headers, body: JSON.stringify(asked) })).text();
+}
+
 /** What is wrong with a text that was typed. */
 export async function check(what: "scenario" | "gateway", typed: string): Promise<Wrong[]> {
   const response = await ask(`check/${what}`, { method: "POST", body: typed });

@@ -32,8 +32,8 @@ export interface ChartOptions {
   least?: number;
 }
 
-/** More points than this are not seen. */
-const POINTS = 3000;
+/** More points than this of a line are not seen. */
+const POINTS = 1200;
 
 export class Chart {
   readonly element: HTMLElement;
@@ -41,6 +41,8 @@ export class Chart {
   private plot: uPlot | null = null;
   private lines: Line[] = [];
   private data: uPlot.AlignedData = [[]];
+  private readonly line = h("div", { class: "now", hidden: true });
+  private marked: number | null = null;
 
   constructor(private readonly options: ChartOptions) {
     this.room = h("div", { class: "plot" });
@@ -61,11 +63,15 @@ export class Chart {
     this.data = thin(x, columns);
     if (same && this.plot) this.plot.setData(this.data);
     else this.build();
+    if (this.marked !== null) this.mark(this.marked);
   }
 
-  /** Draws it again, as when what `draw` draws has changed. */
-  redraw(): void {
-    this.plot?.redraw(false);
+  /** Puts a mark at a value of the lower axis, without drawing anything else again. */
+  mark(x: number): void {
+    this.marked = x;
+    if (!this.plot) return;
+    this.line.hidden = false;
+    this.line.style.transform = `translateX(${this.plot.valToPos(x, "x")}px)`;
   }
 
   private fit(): void {
@@ -73,6 +79,7 @@ export class Chart {
     if (width === 0) return;
     if (!this.plot) this.build();
     else if (this.plot.width !== width) this.plot.setSize({ width, height: this.options.height ?? 160 });
+    if (this.marked !== null) this.mark(this.marked);
   }
 
   private build(): void {
@@ -113,6 +120,7 @@ export class Chart {
       this.data,
       this.room,
     );
+    this.plot.over.append(this.line);
   }
 }
 

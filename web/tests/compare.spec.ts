@@ -1,14 +1,17 @@
 import { expect, test } from "./served";
 
-test("variants are ranked with intervals, and a bar leads to its run", { tag: "@look" }, async ({ served }) => {
+test("variants are ranked with intervals, and a bar leads to its runs and to one of them", { tag: "@look" }, async ({ served }) => {
   const page = await served.open("tab=compare&scenario=leo-handovers&compared=tcp-cubic,tcp-bbr,xstp-probing&seeds=2");
   const bars = page.getByRole("group", { name: /Goodput of each variant/ }).getByRole("button");
   await expect(bars).toHaveCount(3);
   await expect(page.getByRole("region", { name: "All that was measured" })).toContainText("Mbit/s");
   await served.look("compare");
   await bars.filter({ hasText: "tcp-bbr" }).press("Enter");
+  await expect(page.getByRole("table", { name: "Runs of the variant" }).getByRole("row")).toHaveCount(3);
+  await page.getByRole("button", { name: "Watch the run with seed 2" }).click();
   await expect(page.getByRole("tab", { name: "Run" })).toHaveAttribute("aria-selected", "true");
   await expect(page).toHaveURL(/variants=tcp-bbr/);
+  await expect(page.getByLabel("Seed")).toHaveValue("2");
 });
 
 test("a figure of a paper is drawn and judged", { tag: "@look" }, async ({ served }) => {

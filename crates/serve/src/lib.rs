@@ -2,6 +2,17 @@
 //!
 //! A [`Server`] listens on one address, has the page inside itself and asks nobody else for anything. Runs are those of
 //! [`bentpipe_sim`] on threads of their own, positions those of [`bentpipe_orbit`]; the page only draws.
+//!
+//! ```no_run
+//! use bentpipe_serve::{Options, Server};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = Server::bind(Options::new("127.0.0.1:8380".parse()?)).await?;
+//! println!("{}", server.url());
+//! server.run(std::future::pending()).await?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod answer;
 mod api;
@@ -13,6 +24,8 @@ mod memory;
 mod options;
 mod page;
 mod places;
+#[cfg(feature = "parquet")]
+mod results;
 mod run;
 mod server;
 mod sky;

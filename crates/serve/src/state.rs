@@ -55,17 +55,26 @@ impl State {
     /// # Errors
     /// When it is none.
     pub(crate) fn scenario(&self, text: &str) -> Result<Scenario, ScenarioError> {
-        let Limits { nodes, links, flows, simulated, .. } = self.options.limits;
-        let confines = Confines { folder: self.options.folder.clone(), nodes, links, flows };
-        let source = self.options.folder.as_ref().map(|folder| folder.join(SOURCE));
-        let source = source.map_or(SOURCE.into(), |path| path.to_string_lossy().into_owned());
-        let extensions = Extensions::default().confined(confines);
-        let scenario = Scenario::parse_with(&source, text, &extensions)?;
+        let scenario = self.as_written(text)?;
+        let simulated = self.options.limits.simulated;
         let own = scenario.file().duration.map(|duration| duration.0);
         if own.is_some_and(|own| own <= simulated) {
             return Ok(scenario);
         }
         scenario.with(&[duration(simulated)])
+    }
+
+    /// The same, of any duration: it cannot be run.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub(crate) fn as_written(&self, text: &str) -> Result<Scenario, ScenarioError> {
+        let Limits { nodes, links, flows, .. } = self.options.limits;
+        let confines = Confines { folder: self.options.folder.clone(), nodes, links, flows };
+        let source = self.options.folder.as_ref().map(|folder| folder.join(SOURCE));
+        let source = source.map_or(SOURCE.into(), |path| path.to_string_lossy().into_owned());
+        let extensions = Extensions::default().confined(confines);
+        Scenario::parse_with(&source, text, &extensions)
     }
 }
 

@@ -23,7 +23,7 @@ export function bars(comparison: Comparison, pressed: (variant: string) => void)
     const text = `${rate(goodput.mean)}${interval(goodput)}`;
     const bar = svg(
       "g",
-      { tabindex: 0, role: "button", "aria-label": `${row.variant}: ${text}. Show its run.` },
+      { tabindex: 0, role: "button", "aria-label": `${row.variant}: ${text}. Show its runs.` },
       svg("rect", { x: 0, y, width: WIDTH, height: ROW, class: "over" }),
       svg("text", { x: LEFT - 12, y: y + 18, "text-anchor": "end" }, row.variant),
       svg("rect", { x: LEFT, y: y + 6, width: Math.max(1, x(goodput.mean) - LEFT), height: ROW - 12, rx: 2, fill: colour(0) }),

@@ -10,7 +10,8 @@ import { Scenario } from "../scenario";
 import * as state from "../state";
 import { bars, interval } from "./bars";
 import { figure } from "./figure";
-import type { Comparison, Estimate, Told } from "./told";
+import { Sweeps } from "./sweep";
+import type { Comparison, Estimate, Run, Told } from "./told";
 
 const SEEDS = ["1", "2", "5", "10", "20", "50"];
 const MOST_VARIANTS = 24;
@@ -32,12 +33,17 @@ class Tab {
   private readonly bar = h("progress", { max: 1, value: 0, hidden: true, "aria-label": "Runs that are done" });
   private readonly now = h("p", { class: "note", role: "status", "aria-live": "polite" });
   private readonly results = h("div", { class: "results" });
+  private readonly sweeps: Sweeps;
 
   constructor(
     private readonly scenario: Scenario,
     lists: Lists,
     about: About,
   ) {
+    this.sweeps = new Sweeps(about.folder, () => {
+      this.end("");
+      this.results.replaceChildren();
+    });
     const names = lists.variants.map((entry) => entry.name).filter((name) => !/[A-Z]/.test(name));
     this.chips = new Chips("Variants", names, state.get("compared"), MOST_VARIANTS, `the usual ones: ${about.variants.slice(0, 4).join(", ")}, …`);
     const experiments = lists.experiments.map((entry): [string, string] => [entry.name, `${entry.name}: ${entry.summary}`]);
@@ -54,13 +60,18 @@ class Tab {
       field("Figure of a paper", this.experiment),
       field("Seeds of each point", this.reps),
       h("div", { class: "row" }, h("button", { type: "button", text: "Reproduce", on: { click: () => this.reproduce() } })),
+      h("hr", { class: "between" }),
+      this.sweeps.choice,
     );
-    this.element = h("div", { class: "split" }, side, h("section", { class: "stage", tabindex: 0, "aria-label": "What came out" }, this.now, this.bar, this.results));
+    this.element = h("div", { class: "split" }, side, h("section", { class: "stage", tabindex: 0, "aria-label": "What came out" }, this.now, this.bar, this.results, this.sweeps.element));
   }
 
   /** A page shows something at once. */
   seen(seen: boolean): void {
-    if (seen && this.talk === null) this.compare();
+    if (!seen || this.talk !== null || this.sweeps.isOpen) return;
+    void this.sweeps.find().then(() => {
+      if (this.talk === null && !this.sweeps.isOpen) this.compare();
+    });
   }
 
   private command(): string {
@@ -83,6 +94,7 @@ class Tab {
 
   private ask(asked: unknown): void {
     this.talk?.close();
+    this.sweeps.close();
     this.now.classList.remove("bad");
     this.now.textContent = "Running …";
     this.bar.hidden = false;
@@ -121,24 +133,43 @@ class Tab {
     }
   }
 
-  private compared({ comparison, legend, left_out }: Extract<Told, { kind: "compared" }>): void {
+  private compared({ comparison, runs: all, legend, left_out }: Extract<Told, { kind: "compared" }>): void {
     const { replications, scenario, chance } = comparison;
     const runs = chance ? `${replications} seed${replications === 1 ? "" : "s"} of each variant` : "one run of each variant: there is no chance in it";
-    this.now.textContent = `${scenario}: ${runs}. Press a bar to watch its run.`;
+    this.now.textContent = `${scenario}: ${runs}. Press a bar for its runs.`;
+    const behind = h("section", { class: "card", hidden: true, "aria-live": "polite" });
+    const show = (variant: string) => {
+      behind.hidden = false;
+      behind.replaceChildren(h("h2", { text: `Runs: ${variant}` }), behindOf(all.filter((run) => run.variant === variant)));
+      behind.scrollIntoView({ block: "nearest" });
+    };
     const left = left_out.length > 0 ? h("p", { class: "hint", text: left_out.join("\n") }) : null;
     const known = legend.filter(({ summary }) => summary !== null).map(({ variant, summary }) => h("div", {}, h("dt", { text: variant }), h("dd", { text: summary ?? "" })));
     this.results.replaceChildren(
-      h("section", { class: "card" }, h("h2", { text: "Goodput, with 95 % intervals" }), bars(comparison, (variant) => watch(variant)) as unknown as HTMLElement),
+      h("section", { class: "card" }, h("h2", { text: "Goodput, with 95 % intervals" }), bars(comparison, show) as unknown as HTMLElement),
+      behind,
       h("section", { class: "card" }, h("h2", { text: "All that was measured" }), measures(comparison), left),
       h("section", { class: "card" }, h("h2", { text: "Variants" }), h("dl", { class: "legend" }, ...known)),
     );
   }
 }
 
-/** Shows the run of a variant. */
-function watch(variant: string): void {
-  state.set({ tab: "run", variants: variant, seed: 1 });
-  dispatchEvent(new HashChangeEvent("hashchange"));
+/** The runs behind a bar, each of which can be watched. */
+function behindOf(runs: Run[]): HTMLElement {
+  const watch = ({ variant, seed }: Run) => {
+    state.set({ tab: "run", variants: variant, seed });
+    dispatchEvent(new HashChangeEvent("hashchange"));
+  };
+  const rows = runs.map((run) => [
+    String(run.seed),
+    rate(run.goodput),
+    or(run.queueing_delay, delay),
+    or(run.connection_time, delay),
+    String(run.retransmitted_segments),
+    run.complete ? "yes" : "no",
+    h("button", { type: "button", class: "quiet", text: "Watch", "aria-label": `Watch the run with seed ${run.seed}`, on: { click: () => watch(run) } }),
+  ]);
+  return table("Runs of the variant", ["seed", "goodput", "queueing delay", "time", "retransmitted", "complete", ""], rows);
 }
 
 function measures({ rows, replications }: Comparison): HTMLElement {

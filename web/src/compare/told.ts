@@ -48,7 +48,17 @@ export interface Figure {
   claims: { text: string; holds: boolean; measured: string; informative: boolean }[];
 }
 
+export interface Run {
+  variant: string;
+  seed: number;
+  goodput: number;
+  queueing_delay: number | null;
+  connection_time: number | null;
+  retransmitted_segments: number;
+  complete: boolean;
+}
+
 export type Told =
   | { kind: "progress"; done: number; total: number }
-  | { kind: "compared"; comparison: Comparison; legend: { variant: string; summary: string | null }[]; left_out: string[] }
+  | { kind: "compared"; comparison: Comparison; runs: Run[]; legend: { variant: string; summary: string | null }[]; left_out: string[] }
   | { kind: "reproduced"; experiments: { experiments: Figure[] } };

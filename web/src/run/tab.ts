@@ -39,7 +39,9 @@ class Tab {
   readonly element: HTMLElement;
   private runs: Runs | null = null;
   private paused = false;
-  private due = false;
+  /** Something has changed since it was drawn, and a drawing goes on. */
+  private stale = false;
+  private drawing = false;
   private readonly seed = h("input", { type: "number", min: 0, step: 1, value: state.get("seed", "1") });
   private readonly speed = h("select", {}, ...options(SPEEDS, state.get("speed", "10")));
   private readonly chips: Chips;
@@ -145,12 +147,36 @@ class Tab {
   }
 
   private changed(): void {
-    if (this.due) return;
-    this.due = true;
-    setTimeout(() => {
-      this.due = false;
-      requestAnimationFrame(() => this.draw());
-    }, DRAWN_MS);
+    this.stale = true;
+    if (this.drawing) return;
+    this.drawing = true;
+    setTimeout(() => this.round(), DRAWN_MS);
+  }
+
+  /** Draws everything, a chart in each picture of the browser: all in one would hold it up. */
+  private round(): void {
+    this.stale = false;
+    const parts = [() => this.draw(), ...this.charts.map((shows) => () => this.curves(shows))];
+    const next = () => {
+      parts.shift()?.();
+      if (parts.length > 0) return void requestAnimationFrame(next);
+      this.drawing = false;
+      if (this.stale) this.changed();
+    };
+    requestAnimationFrame(next);
+  }
+
+  private curves({ chart, take, also }: Shows): void {
+    const all = this.runs?.all ?? [];
+    const flows = all.flatMap((run, n) => (run.series?.flows ?? []).map((flow, m) => ({ flow, label: name(run, flow.name, all.length), number: n * (run.series?.flows.length ?? 1) + m })));
+    const lines: Line[] = flows.map(({ label, number }) => ({ label, colour: () => colour(number) }));
+    const columns = flows.map(({ flow }) => take(flow));
+    if (also) {
+      lines.push(...flows.map(({ label, number }) => ({ label: `${label}, ${also.label}`, colour: () => colour(number), dashed: true })));
+      columns.push(...flows.map(({ flow }) => also.take(flow)));
+    }
+    const times = longest(all);
+    chart.show(lines, times, columns.map((column) => fill(column, times.length)));
   }
 
   private draw(): void {
@@ -162,19 +188,8 @@ class Tab {
     this.start.textContent = goesOn ? "Run again" : "Run";
     const wrong = runs.all.flatMap((run) => (run.wrong ? [run.wrong] : []));
     this.scenario.mark(wrong);
-    const longest = runs.all.reduce<number[]>((most, run) => ((run.series?.time.length ?? 0) > most.length ? (run.series as NonNullable<Run["series"]>).time : most), []);
-    const curves = runs.all.flatMap((run, n) => (run.series?.flows ?? []).map((flow, m) => ({ flow, label: name(run, flow.name, runs.all.length), number: n * (run.series?.flows.length ?? 1) + m })));
-    for (const { chart, take, also } of this.charts) {
-      const lines: Line[] = curves.map(({ label, number }) => ({ label, colour: () => colour(number) }));
-      const columns = curves.map(({ flow }) => take(flow));
-      if (also) {
-        lines.push(...curves.map(({ label, number }) => ({ label: `${label}, ${also.label}`, colour: () => colour(number), dashed: true })));
-        columns.push(...curves.map(({ flow }) => also.take(flow)));
-      }
-      chart.show(lines, longest, columns.map((column) => fill(column, longest.length)));
-    }
     this.packets.show(runs.all.flatMap((run) => (run.series ? [run.series] : [])));
-    const at = longest.at(-1);
+    const at = longest(runs.all).at(-1);
     const began = runs.all.find((run) => run.series)?.series?.began;
     if (wrong.length > 0) this.now.textContent = wrong.map(said).join("\n");
     else if (began && at !== undefined) {
@@ -205,6 +220,11 @@ class Tab {
     const head = ["flow", "protocol", "goodput", "time", "delivered", "overhead", "retransmitted", "timeouts", "limited by"];
     this.outcome.replaceChildren(h("h2", { text: "Outcome" }), table("Outcome of the run", head, rows), cut ?? "");
   }
+}
+
+/** The times of the run that has got furthest. */
+function longest(runs: Run[]): number[] {
+  return runs.reduce<number[]>((most, { series }) => (series && series.time.length > most.length ? series.time : most), []);
 }
 
 /** What a curve is called. */

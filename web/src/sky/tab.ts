@@ -84,7 +84,7 @@ class Tab {
     this.length.addEventListener("change", () => this.ask());
     this.mask.addEventListener("change", () => this.ask());
     this.speed.addEventListener("change", () => state.set({ rate: this.speed.value }));
-    this.chart = new Chart({ title: "One-way delay of the route; ticks below are handovers", value: delay, at: time, height: 132, draw: (plot) => this.mark(plot), pressed: (at) => this.seek(at) });
+    this.chart = new Chart({ title: "One-way delay of the route; ticks below are handovers", value: delay, at: time, height: 132, draw: (plot) => this.handovers(plot), pressed: (at) => this.seek(at) });
     const command: HTMLButtonElement = h("button", { type: "button", class: "quiet", text: "Copy command", on: { click: () => void copy(this.command(), command) } });
     const side = h(
       "form",
@@ -260,7 +260,7 @@ class Tab {
     ];
     this.figures.replaceChildren(...figures.map(([name, value]) => h("div", {}, h("dt", { text: name }), h("dd", { text: value }))));
     this.way.textContent = scene.route.length > 1 ? scene.route.map((number) => model.name(number)).join(" → ") : "There is no route now.";
-    this.chart.redraw();
+    this.chart.mark(this.clock);
   }
 
   private curve(): void {
@@ -268,8 +268,8 @@ class Tab {
     if (course) this.chart.show([{ label: "delay", colour: () => colour(0) }], course.times, [course.delays]);
   }
 
-  /** Ticks of the handovers, and where the time is. */
-  private mark(plot: uPlot): void {
+  /** Ticks of the handovers. */
+  private handovers(plot: uPlot): void {
     const { ctx, bbox } = plot;
     const at = (seconds: number) => plot.valToPos(seconds, "x", true);
     ctx.save();
@@ -280,8 +280,6 @@ class Tab {
       ctx.fillStyle = colour(handover.station === 0 ? 1 : 2);
       ctx.fillRect(at(handover.time_s), top, Math.max(1, devicePixelRatio), height);
     }
-    ctx.fillStyle = colour(3);
-    ctx.fillRect(at(this.clock), bbox.top, 2, bbox.height);
     ctx.restore();
   }
 

@@ -18,6 +18,8 @@ pub use self::course::{Course, courses};
 pub(crate) use self::flows::{changes, chosen, end_to_end};
 pub use self::measure::{Measured, slowest_line};
 pub(crate) use self::measure::{Watch, jain};
+#[cfg(feature = "parquet")]
+pub(crate) use self::ranking::estimate;
 use self::ranking::ranked;
 pub use self::variant::{DEFAULT_VARIANTS, NamedVariant, Variant, named};
 use crate::experiment::in_pool;

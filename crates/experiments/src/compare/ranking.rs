@@ -39,7 +39,7 @@ pub(super) fn ranked(variants: &[Variant], measured: &[Vec<Measured>]) -> Vec<Co
 }
 
 /// The mean of values; one value has neither a spread nor an interval.
-pub(super) fn estimate(values: &[f64]) -> Mean {
+pub(crate) fn estimate(values: &[f64]) -> Mean {
     let Estimate { mean, sd, ci95, n } = Estimate::of(values);
     let several = |value: f64| (n > 1).then_some(value);
     Mean { mean, sd: several(sd), ci95: several(ci95), n }

@@ -6,6 +6,8 @@
 //! files ([`mod@file`]), which are the same byte for byte whoever ran what.
 
 mod axis;
+#[cfg(feature = "parquet")]
+pub mod cells;
 mod columns;
 #[cfg(feature = "parquet")]
 pub mod file;

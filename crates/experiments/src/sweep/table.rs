@@ -21,6 +21,7 @@ use super::columns::{COLUMNS, Column, Value, Values};
 use super::hash::RunHash;
 use super::plan::Sweep;
 use super::run::Row;
+use crate::progress::Progress;
 
 /// The key of the schema's metadata that says which sweep it was: JSON.
 pub const SWEEP: &str = "bentpipe.sweep";
@@ -46,6 +47,7 @@ pub fn schema(sweep: &Sweep) -> SchemaRef {
     let about = json!({
         "scenario": sweep.name(),
         "identity": sweep.identity(),
+        "text": sweep.scenario().text(),
         "vary": vary,
         "variants": variants,
         "seeds": sweep.seeds().to_string(),
@@ -84,14 +86,15 @@ impl Sweep {
     /// Runs these runs, as [`run`](Self::run) does, and gives the rows as one batch: a part of a sweep for whoever gathers it.
     ///
     /// # Errors
-    /// When a run cannot be.
+    /// When a run cannot be, or nobody waits any more.
     pub fn run_batch(
         &self,
         runs: impl Iterator<Item = u64> + Send,
         jobs: Option<usize>,
+        progress: &dyn Progress,
     ) -> Result<RecordBatch, ScenarioError> {
         let mut rows = Rows::new(self);
-        self.run(runs, jobs, &|_| None, |row| {
+        self.run(runs, jobs, &|_| None, progress, |row| {
             rows.push(&row);
             Ok::<_, ScenarioError>(())
         })?;

@@ -1,5 +1,6 @@
 //! What the page asks for.
 
+mod change;
 mod check;
 mod lists;
 
@@ -19,13 +20,14 @@ use crate::talk::{LONGEST, Talk};
 
 /// Everything that is served.
 pub(crate) fn router(state: Shared) -> Router {
-    let api = Router::new()
+    let api = results(Router::new())
         .route("/about", get(lists::about))
         .route("/list", get(lists::list))
         .route("/schema", get(async || json(&bentpipe_scenario::schema())))
         .route("/scenario/{*name}", get(lists::scenario))
         .route("/check/scenario", post(check::scenario))
         .route("/check/gateway", post(check::gateway))
+        .route("/change", post(change::change))
         .route("/gateways", get(gateways))
         .route("/gateways/{number}/history", get(history))
         .route("/gateways/{number}/metrics", get(metrics))
@@ -40,6 +42,19 @@ pub(crate) fn router(state: Shared) -> Router {
         .fallback(page::file)
         .layer(middleware::from_fn_with_state(state.clone(), guard))
         .with_state(state)
+}
+
+/// What needs Parquet.
+#[cfg(feature = "parquet")]
+fn results(api: Router<Shared>) -> Router<Shared> {
+    api.route("/results", get(crate::results::list))
+        .route("/result", get(crate::results::result))
+        .route("/result/runs", get(crate::results::cell))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn results(api: Router<Shared>) -> Router<Shared> {
+    api
 }
 
 async fn run(State(state): State<Shared>, upgrade: WebSocketUpgrade) -> Response {

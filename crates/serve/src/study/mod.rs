@@ -3,7 +3,9 @@
 mod asked;
 mod waiting;
 
-use bentpipe_experiments::compare::{CompareOptions, Variant, compare, default_variants};
+use bentpipe_experiments::compare::{
+    CompareOptions, ComparedRun, Variant, compare, default_variants,
+};
 use bentpipe_experiments::experiment::{SweepOptions, find, run_all};
 use bentpipe_record::{Comparison, Experiments};
 use serde::Serialize;
@@ -32,12 +34,41 @@ enum Told {
     },
     Compared {
         comparison: Box<Comparison>,
+        /// Every run behind it.
+        runs: Vec<Run>,
         legend: Vec<Legend>,
         left_out: Vec<String>,
     },
     Reproduced {
         experiments: Box<Experiments>,
     },
+}
+
+/// A run of a comparison.
+#[derive(Serialize)]
+struct Run {
+    variant: String,
+    seed: u64,
+    goodput: f64,
+    queueing_delay: Option<f64>,
+    connection_time: Option<f64>,
+    retransmitted_segments: u64,
+    complete: bool,
+}
+
+impl Run {
+    fn of(run: &ComparedRun) -> Self {
+        let measured = &run.measured;
+        Self {
+            variant: run.variant.clone(),
+            seed: run.seed,
+            goodput: measured.goodput,
+            queueing_delay: measured.queueing_delay,
+            connection_time: measured.connection_time,
+            retransmitted_segments: measured.retransmitted_segments,
+            complete: measured.complete,
+        }
+    }
 }
 
 /// What a variant is.
@@ -117,12 +148,14 @@ fn of_variants(
     }
     let seeds = (1..=reps.max(1)).collect();
     let options = CompareOptions { seeds, jobs: None, flows: Vec::new() };
-    let comparison = compare(&scenario, &variants, &options, waiting)?.into_ranking();
+    let compared = compare(&scenario, &variants, &options, waiting)?;
+    let runs = compared.runs().iter().map(Run::of).collect();
     let legend = variants.iter().map(|variant| {
         let (variant, summary) = (variant.name.clone(), variant.summary());
         Legend { variant, summary }
     });
-    Ok(Told::Compared { comparison: Box::new(comparison), legend: legend.collect(), left_out })
+    let (comparison, legend) = (Box::new(compared.into_ranking()), legend.collect());
+    Ok(Told::Compared { comparison, runs, legend, left_out })
 }
 
 fn of_paper(waiting: &Waiting<'_>, experiment: &str, reps: Option<u64>) -> Result<Told, Wrong> {

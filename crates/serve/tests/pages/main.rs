@@ -2,4 +2,6 @@
 
 mod common;
 mod hostile;
+#[cfg(feature = "parquet")]
+mod results;
 mod runs;

@@ -1,0 +1,51 @@
+//! Scenarios with some values changed.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{Response, StatusCode};
+use bentpipe_scenario::Override;
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use crate::answer::{refused, text};
+use crate::state::Shared;
+
+/// A scenario, and what is to be changed in it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Asked {
+    scenario: String,
+    /// As `--set` has them: KEY=VALUE.
+    changes: Vec<String>,
+}
+
+/// The text of the scenario with the changes in it.
+pub(super) async fn change(
+    State(state): State<Shared>,
+    Json(asked): Json<Asked>,
+) -> Response<Body> {
+    let place = match state.places().take(Instant::now()) {
+        Ok(place) => place,
+        Err(why) => return refused(StatusCode::TOO_MANY_REQUESTS, &why),
+    };
+    let changing = tokio::task::spawn_blocking(move || {
+        let changes: Result<Vec<Override>, String> =
+            asked.changes.iter().map(|change| change.parse()).collect();
+        let changed = changes.and_then(|changes| {
+            let scenario = state.as_written(&asked.scenario).map_err(|error| error.to_string())?;
+            let changed = scenario.with(&changes).map_err(|error| error.to_string())?;
+            Ok(changed.text().to_owned())
+        });
+        drop(place);
+        changed
+    });
+    match changing.await {
+        Ok(Ok(changed)) => text("text/plain; charset=utf-8", changed),
+        Ok(Err(why)) => refused(StatusCode::UNPROCESSABLE_ENTITY, &why),
+        Err(_) => refused(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "this scenario cannot be built; please report it",
+        ),
+    }
+}
