@@ -70,6 +70,9 @@ pub(crate) struct Compare {
     /// Draw the goodputs
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
+    /// Draw the empirical distributions of the goodputs
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) distribution: Option<PathBuf>,
     /// How the ranking is printed
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,

@@ -45,6 +45,7 @@ pub(super) const RUN_EXAMPLES: &str = "Examples:
   bentpipe run handoff
   bentpipe run handoff --set flows.file.xstp.probing=false --seed 7
   bentpipe run geo --pcap geo.pcapng --pcap-link satellite --samples geo.csv
+  bentpipe run handoff --svg handoff.svg
   bentpipe run handoff --wire --json
   bentpipe run --profile starlink --from London --to Boston --set flows.file.protocol=tcp
 
@@ -73,6 +74,9 @@ pub(crate) struct Run {
     /// Write the senders' states over time into this CSV file
     #[arg(long, value_name = "FILE.csv")]
     pub(crate) samples: Option<PathBuf>,
+    /// Draw goodput, window and round trip of each flow over time
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) svg: Option<PathBuf>,
     /// Write every packet that enters a link into this capture
     #[arg(long, value_name = "FILE.pcapng")]
     pub(crate) pcap: Option<PathBuf>,

@@ -1,7 +1,8 @@
 //! `bentpipe compare`: variants of a flow on the same link, ranked.
 
+use std::error::Error;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bentpipe_experiments::compare::{
     CompareOptions, Variant, compare as run_all, default_variants,
@@ -14,7 +15,7 @@ use crate::commands::sim::changed;
 use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
 use crate::output::columns::room;
-use crate::output::sim::figure::bars;
+use crate::output::sim::figure::{bars, distribution};
 use crate::output::sim::file::Reserved;
 use crate::output::sim::{progress::Bar, ranking};
 
@@ -33,13 +34,18 @@ pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {
         [] => default_variants(&scenario, &args.flow)?,
         named => (named.to_vec(), Vec::new()),
     };
-    let svg = reserve(args, &scenario)?;
+    let mut used = scenario.reads();
+    used.push(scenario.source().into());
+    let svg = reserve(args.svg.as_deref(), &used)?;
+    used.extend(args.svg.clone());
+    let distribution = reserve(args.distribution.as_deref(), &used)?;
     left_out.iter().for_each(|why| anstream::eprintln!("{why}"));
     let bar = Bar::new();
     let compared = run_all(&scenario, &variants, &options, &bar)?;
     bar.finish();
     let result = compared.ranking();
-    svg.map(|svg| draw(svg, result)).transpose()?;
+    svg.map(|file| draw(file, bars::svg(result))).transpose()?;
+    distribution.map(|file| draw(file, distribution::svg(&compared))).transpose()?;
     let mut out = anstream::stdout().lock();
     match args.format {
         Format::Table => Ok(ranking::print(result, &legend(result, &variants), room(), &mut out)?),
@@ -58,19 +64,15 @@ fn legend(result: &Comparison, variants: &[Variant]) -> Vec<(String, String)> {
     result.rows.iter().filter_map(known).collect()
 }
 
-/// The file for the picture, which the scenario does not read.
-fn reserve<'a>(args: &'a Compare, scenario: &Scenario) -> Result<Option<Reserved<'a>>, Failure> {
-    let Some(path) = &args.svg else { return Ok(None) };
-    let mut used = scenario.reads();
-    used.push(scenario.source().into());
-    Reserved::new(path, used.iter().map(PathBuf::as_path)).map(Some)
+/// The file for a picture, which is none of those that are used.
+fn reserve<'a>(path: Option<&'a Path>, used: &[PathBuf]) -> Result<Option<Reserved<'a>>, Failure> {
+    path.map(|path| Reserved::new(path, used.iter().map(PathBuf::as_path))).transpose()
 }
 
-/// Draws the goodputs.
-fn draw(svg: Reserved<'_>, result: &Comparison) -> Result<(), Failure> {
-    let path = svg.path();
-    let picture = bars::svg(result).map_err(|error| Failure::writing(path, error))?;
-    let written = svg.empty()?.write_all(picture.as_bytes());
+fn draw(file: Reserved<'_>, picture: Result<String, Box<dyn Error>>) -> Result<(), Failure> {
+    let path = file.path();
+    let picture = picture.map_err(|error| Failure::writing(path, error))?;
+    let written = file.empty()?.write_all(picture.as_bytes());
     written.map_err(|error| Failure::writing(path, error))
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use bentpipe_record::Sample;
+use bentpipe_record::{RunSummary, Sample};
 use bentpipe_scenario::did_you_mean;
 use bentpipe_sim::{Capture, Observer, PacketSeen, RunSpec};
 use bentpipe_units::{Instant, Span};
@@ -13,7 +13,9 @@ use crate::args::sim::Run;
 use crate::commands::sim::changed;
 use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
-use crate::output::sim::{file, summary};
+use crate::output::sim::course::Courses;
+use crate::output::sim::file::{self, Reserved};
+use crate::output::sim::summary;
 use bentpipe_experiments::limited::{Seen, lines};
 
 /// Time between samples when the scenario does not say.
@@ -28,7 +30,7 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
     let summary = bentpipe_sim::run(&spec, &mut files)
         .map_err(|error| Failure::Input(format!("{}: {error}", scenario.source())))?;
     let seen = std::mem::take(&mut files.seen);
-    let written = files.finish()?;
+    let written = files.finish(&summary)?;
     if args.json {
         return print_json(&summary);
     }
@@ -40,17 +42,23 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
 }
 
 /// Samples and packets on their way into files.
-struct Files {
+struct Files<'a> {
     every: Span,
     flows: Vec<String>,
     seen: Vec<Seen>,
     samples: Option<(PathBuf, csv::Writer<File>)>,
     samples_failed: Option<String>,
     capture: Option<(PathBuf, Capture<BufWriter<File>>)>,
+    picture: Option<(Reserved<'a>, Courses)>,
 }
 
-impl Files {
-    fn create(args: &Run, spec: &RunSpec, every: Span, named: &[PathBuf]) -> Result<Self, Failure> {
+impl<'a> Files<'a> {
+    fn create(
+        args: &'a Run,
+        spec: &RunSpec,
+        every: Span,
+        named: &[PathBuf],
+    ) -> Result<Self, Failure> {
         let directions = spec.directions();
         // The capture is checked first: a link that does not exist must leave no file behind.
         if let Some(unknown) =
@@ -75,13 +83,19 @@ impl Files {
                 .map_err(|error| Failure::writing(path, error))?;
             capture = Some((path.clone(), writer));
         }
+        let mut picture = None;
+        if let Some(path) = &args.svg {
+            let used =
+                read.iter().copied().chain(args.samples.as_deref()).chain(args.pcap.as_deref());
+            picture = Some((Reserved::new(path, used)?, Courses::new(spec.flows.len())));
+        }
         let flows: Vec<String> = spec.flows.iter().map(|flow| flow.name.clone()).collect();
         let seen = vec![Seen::default(); flows.len()];
-        Ok(Self { every, flows, seen, samples, samples_failed: None, capture })
+        Ok(Self { every, flows, seen, samples, samples_failed: None, capture, picture })
     }
 
     /// Flushes the files and names them.
-    fn finish(self) -> Result<Vec<PathBuf>, Failure> {
+    fn finish(self, summary: &RunSummary) -> Result<Vec<PathBuf>, Failure> {
         let mut written = Vec::new();
         if let Some((path, mut writer)) = self.samples {
             if let Some(error) = self.samples_failed {
@@ -95,17 +109,27 @@ impl Files {
             out.flush().map_err(|error| Failure::writing(&path, error))?;
             written.push(path);
         }
+        if let Some((file, courses)) = self.picture {
+            let path = file.path();
+            let drawn = courses.svg(summary).map_err(|error| Failure::writing(path, error))?;
+            let out = file.empty()?.write_all(drawn.as_bytes());
+            out.map_err(|error| Failure::writing(path, error))?;
+            written.push(path.to_owned());
+        }
         Ok(written)
     }
 }
 
-impl Observer for Files {
+impl Observer for Files<'_> {
     fn sample_every(&self) -> Option<Span> {
         Some(self.every)
     }
 
     fn sample(&mut self, sample: &Sample) {
         self.seen[sample.flow].take(sample);
+        if let Some((_, courses)) = &mut self.picture {
+            courses.take(sample);
+        }
         let Some((_, writer)) = &mut self.samples else { return };
         if let Err(error) = writer.write_record(sample.fields(&self.flows[sample.flow])) {
             self.samples_failed.get_or_insert(error.to_string());

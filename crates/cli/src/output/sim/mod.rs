@@ -1,5 +1,6 @@
 //! What the simulator found: tables, summaries, plots and their files.
 
+pub(crate) mod course;
 pub(crate) mod figure;
 pub(crate) mod file;
 pub(crate) mod map;

@@ -2,9 +2,11 @@
 
 mod about;
 pub(crate) mod bars;
+pub(crate) mod distribution;
 mod end_labels;
 pub(crate) mod lines;
 mod marker;
+pub(crate) mod panels;
 mod scale;
 mod si;
 pub(crate) mod theme;
