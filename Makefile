@@ -10,7 +10,7 @@ DEBUG = target/debug/bentpipe
 BUILT ?= no
 build-debug = @[ $(BUILT) = yes ] || $(CARGO) build --locked -p bentpipe-cli
 
-.PHONY: page test-page bench-page deny dist demo test test-python storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint docs site fmt setup programs clean
+.PHONY: page test-page bench-page deny dist demo test test-python storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint msrv docs site fmt setup programs clean
 
 # Four protocols over three links: a table on the terminal, figures on a page, opened where there is a display. Only what it
 # needs is built.
@@ -88,17 +88,13 @@ interop: setup
 
 # A Debian package, with the notices of those whose work is in it.
 CARGO_DEB = 3.8.0
-CARGO_ABOUT = 0.9.3
 DEB = $(OUT)/bentpipe.deb
 
 deb: page dist
 	@$(CARGO) deb --version 2>/dev/null | grep -q '$(CARGO_DEB)' || \
 		$(CARGO) install --locked cargo-deb --version $(CARGO_DEB)
-	@$(CARGO) about --version 2>/dev/null | grep -q '$(CARGO_ABOUT)' || \
-		$(CARGO) install --locked cargo-about --version $(CARGO_ABOUT) --features cli
 	rm -rf packaging/out && mkdir -p packaging/out $(OUT)
-	$(CARGO) about generate --locked --offline --fail -c packaging/about.toml -m crates/cli/Cargo.toml \
-		-o packaging/out/NOTICES packaging/notices.hbs
+	sh packaging/notices.sh packaging/out/NOTICES
 	$(DIST) man packaging/out/man
 	for shell in bash zsh fish; do $(DIST) completions $$shell > packaging/out/bentpipe.$$shell || exit 1; done
 	$(CARGO) deb --no-build --profile dist -p bentpipe-cli --output $(DEB)
@@ -153,6 +149,12 @@ lint: deny
 	for features in $(FEATURES); do \
 		$(CARGO) clippy --locked -p bentpipe-cli --no-default-features --features $$features -- -D warnings || exit 1; done
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
+
+# Whether the oldest Rust that is promised builds it, if it is installed: `rustup toolchain install 1.90`.
+MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+msrv:
+	rustup run $(MSRV) cargo check --workspace --all-targets --locked --target-dir target/msrv
 
 # The documentation of the crates, and the site.
 docs: site

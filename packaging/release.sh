@@ -31,7 +31,6 @@ PATH="$(cd "$(dirname "$python")" && pwd):$PATH"
 need() {
     cargo "$1" --version 2>/dev/null | grep -q "$2" || cargo install --locked "cargo-$1" --version "$2" $3
 }
-need about 0.9.3 "--features cli"
 need cyclonedx 0.5.9 ""
 [ "$system" != Linux ] || need zigbuild 0.24.1 ""
 version=$("$python" - <<'END'
@@ -42,8 +41,8 @@ END
 )
 
 say "notices of third parties"
-cargo about generate --locked --fail -c packaging/about.toml -m crates/python/Cargo.toml -o "$out/NOTICES-python" packaging/notices.hbs
-cargo about generate --locked --fail -c packaging/about.toml -m crates/cli/Cargo.toml -o "$out/NOTICES" packaging/notices.hbs
+make page
+sh packaging/notices.sh "$out/NOTICES"
 
 for target in "$@"; do
     say "$target"
@@ -68,8 +67,9 @@ for target in "$@"; do
             rm -r "${out:?}/$name"
             ;;
     esac
-    rm -rf crates/python/wheel && mkdir -p crates/python/wheel/scripts
+    rm -rf crates/python/wheel && mkdir -p crates/python/wheel/scripts crates/python/wheel/data/share/doc/bentpipe
     install -m 755 "$program" crates/python/wheel/scripts/
+    cp "$out/NOTICES" crates/python/wheel/data/share/doc/bentpipe/
     # The words are arguments.
     # shellcheck disable=SC2086
     maturin build --quiet --locked --profile dist --manifest-path crates/python/Cargo.toml --target "$target" --out "$out" $compatible

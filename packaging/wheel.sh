@@ -18,6 +18,11 @@ if [ -z "${BENTPIPE:-}" ]; then
     BENTPIPE=$target/$folder/bentpipe
     cargo build --locked --profile "$profile" -p bentpipe-cli
 fi
-mkdir -p crates/python/wheel/scripts "$out"
+rm -rf crates/python/wheel && mkdir -p crates/python/wheel/scripts "$out"
 install -m 755 "$BENTPIPE" crates/python/wheel/scripts/bentpipe
+# What is handed out has the notices of those whose work is in it.
+if [ "$profile" = dist ]; then
+    mkdir -p crates/python/wheel/data/share/doc/bentpipe
+    sh packaging/notices.sh crates/python/wheel/data/share/doc/bentpipe/NOTICES
+fi
 maturin build --quiet --locked --profile "$profile" --manifest-path crates/python/Cargo.toml --out "$out" "$@"
