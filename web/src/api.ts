@@ -75,6 +75,8 @@ const lists = new Map<string, Promise<unknown>>();
 export function once<T>(path: string): Promise<T> {
   const known = lists.get(path) ?? json<T>(path);
   lists.set(path, known);
+  // What failed is asked for again.
+  known.catch(() => lists.delete(path));
   return known as Promise<T>;
 }
 
@@ -82,8 +84,12 @@ export interface Listener<T> {
   told: (message: T) => void;
   wrong: (wrong: Wrong) => void;
   frame?: (frame: ArrayBuffer) => void;
-  closed?: () => void;
+  /** The server has closed; `ended` says whether it had said all. */
+  closed?: (ended: boolean) => void;
 }
+
+/** What is told where the server has gone. */
+export const LOST: Wrong = { message: "the server has gone, or did not take what was asked", line: null, key: null };
 
 /** A talk with the server. It ends when the tab does, and with it what the server does for it. */
 export class Talk<T extends { kind: string }> {
@@ -95,7 +101,8 @@ export class Talk<T extends { kind: string }> {
     this.socket = new WebSocket(`ws://${location.host}/api/${path}`, protocols);
     this.socket.binaryType = "arraybuffer";
     this.socket.onopen = () => this.say(asked);
-    this.socket.onclose = () => listener.closed?.();
+    // A talk that has come to its end is closed in order.
+    this.socket.onclose = ({ wasClean, code }) => listener.closed?.(wasClean && code !== 1006 && code !== 1009);
     this.socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
       if (typeof data !== "string") return listener.frame?.(data);
       const message = JSON.parse(data) as T | ({ kind: "wrong" } & Wrong);
@@ -104,8 +111,10 @@ export class Talk<T extends { kind: string }> {
     };
   }
 
+  /** Says something, as soon as the server listens. */
   say(message: unknown): void {
-    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+    if (this.socket.readyState === WebSocket.CONNECTING) this.socket.addEventListener("open", () => this.say(message), { once: true });
+    else if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
 
   close(): void {

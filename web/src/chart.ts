@@ -11,7 +11,7 @@ export interface Line {
   dashed?: boolean;
 }
 
-export type Column = (number | null)[];
+export type Column = (number | null | undefined)[];
 
 export interface ChartOptions {
   title: string;
@@ -43,6 +43,8 @@ export class Chart {
   private data: uPlot.AlignedData = [[]];
   private readonly line = h("div", { class: "now", hidden: true });
   private marked: number | null = null;
+  private readonly sizes = new ResizeObserver(() => this.fit());
+  private readonly forget: () => void;
 
   constructor(private readonly options: ChartOptions) {
     this.room = h("div", { class: "plot" });
@@ -52,8 +54,15 @@ export class Chart {
       h("figcaption", { text: options.title }),
       this.room,
     );
-    new ResizeObserver(() => this.fit()).observe(this.room);
-    onTheme(() => this.build());
+    this.sizes.observe(this.room);
+    this.forget = onTheme(() => this.build());
+  }
+
+  close(): void {
+    this.forget();
+    this.sizes.disconnect();
+    this.plot?.destroy();
+    this.plot = null;
   }
 
   /** Shows other series. */
@@ -139,6 +148,7 @@ function press(plot: uPlot, pressed: (x: number) => void): void {
 function thin(x: number[], columns: Column[]): uPlot.AlignedData {
   const step = Math.ceil(x.length / POINTS);
   if (step <= 1) return [x, ...columns] as uPlot.AlignedData;
-  const some = <T>(all: T[]) => all.filter((_, n) => n % step === 0);
+  // The last one is now.
+  const some = <T>(all: T[]) => all.filter((_, n) => n % step === 0 || n === all.length - 1);
   return [some(x), ...columns.map(some)] as uPlot.AlignedData;
 }

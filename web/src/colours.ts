@@ -38,7 +38,9 @@ export function style(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-/** Calls when the colours change. */
-export function onTheme(changed: () => void): void {
-  new MutationObserver(changed).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+/** Calls when the colours change, until what it gives is called. */
+export function onTheme(changed: () => void): () => void {
+  const observer = new MutationObserver(changed);
+  observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  return () => observer.disconnect();
 }

@@ -70,24 +70,46 @@ export function options(names: readonly (string | readonly [string, string])[], 
 
 /** A table whose columns behind the first are numbers. */
 export function table(caption: string, head: readonly string[], rows: readonly (readonly Child[])[]): HTMLElement {
-  const cells = (tag: "td" | "th", row: readonly Child[]) => row.map((cell, n) => h(n === 0 ? "th" : tag, { scope: n === 0 ? "row" : undefined }, cell));
-  return h(
-    "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-    h(
-      "table",
-      {},
-      h("caption", { class: "unseen", text: caption }),
-      h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col", text })))),
-      h("tbody", {}, ...rows.map((row) => h("tr", {}, ...cells("td", row)))),
-    ),
-  );
+  const made = new Table(caption, head);
+  made.show(rows);
+  return made.element;
+}
+
+/** Such a table whose rows change: where it is scrolled to, and who has the focus, stay. */
+export class Table {
+  readonly element: HTMLElement;
+  private readonly body = h("tbody");
+
+  constructor(caption: string, head: readonly string[]) {
+    this.element = h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+      h("table", {}, h("caption", { class: "unseen", text: caption }), h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col", text })))), this.body),
+    );
+  }
+
+  show(rows: readonly (readonly Child[])[]): void {
+    const cell = (child: Child, n: number) => h(n === 0 ? "th" : "td", { scope: n === 0 ? "row" : undefined }, child);
+    this.body.replaceChildren(...rows.map((row) => h("tr", {}, ...row.map(cell))));
+  }
 }
 
 /** Copies a text, and says so on the button that was pressed. */
 export async function copy(text: string, button: HTMLElement): Promise<void> {
-  const before = button.textContent;
-  await navigator.clipboard.writeText(text);
-  button.textContent = "Copied";
+  const before = button.dataset["label"] ?? button.textContent ?? "";
+  button.dataset["label"] = before;
+  button.textContent = (await copied(text)) ? "Copied" : "Not copied";
   setTimeout(() => (button.textContent = before), 1200);
+}
+
+/** Copies a text; also where the page is no secure context, as at an address of another host. */
+async function copied(text: string): Promise<boolean> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text).then(() => true, () => false);
+  const area = h("textarea", { class: "unseen", "aria-hidden": "true" });
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  return done;
 }

@@ -77,6 +77,11 @@ export class Editor {
     this.view.scrollDOM.tabIndex = 0;
   }
 
+  close(): void {
+    clearTimeout(this.timer);
+    this.view.destroy();
+  }
+
   get text(): string {
     return this.view.state.doc.toString();
   }
@@ -89,7 +94,9 @@ export class Editor {
   /** Marks what is wrong where it stands. */
   mark(wrong: readonly Wrong[]): void {
     const { doc } = this.view.state;
-    const marks = wrong.map((one): Diagnostic => ({ ...place(doc, one), severity: "error", message: said(one) }));
+    // What stands at no place of the text is told beside it.
+    const placed = wrong.filter(({ line, key }) => line !== null || key !== null);
+    const marks = placed.map((one): Diagnostic => ({ ...place(doc, one), severity: "error", message: said(one) }));
     this.view.dispatch(setDiagnostics(this.view.state, marks));
   }
 }

@@ -18,6 +18,8 @@ export interface Shown {
   element: HTMLElement;
   /** It is seen again, or no longer. */
   seen?: (seen: boolean) => void;
+  /** It will not be seen again: what it holds goes. */
+  close?: () => void;
 }
 
 const TABS: Tab[] = [
@@ -58,17 +60,20 @@ class Page {
       this.main,
     );
     this.main.setAttribute("role", "tabpanel");
+    // Another address is another view: nothing of before is in it.
     addEventListener("hashchange", () => {
       takeToken();
-      void this.open(get("tab", "sky"), true);
+      for (const panel of this.panels.values()) void panel.then((shown) => shown.close?.()).catch(() => {});
+      this.panels.clear();
+      this.current = "";
+      void this.open(get("tab", "sky"));
     });
   }
 
   /** Shows a tab. */
-  async open(name: string, again = false): Promise<void> {
+  async open(name: string): Promise<void> {
     const tab = TABS.find((tab) => tab.name === name) ?? (TABS[0] as Tab);
-    if (again && this.current === tab.name) this.panels.delete(tab.name);
-    else if (this.current === tab.name) return;
+    if (this.current === tab.name) return;
     this.current = tab.name;
     set({ tab: tab.name });
     this.buttons.forEach((button, n) => {
@@ -80,8 +85,12 @@ class Page {
     document.title = `${tab.title} · Bentpipe`;
     const building = this.panels.get(tab.name) ?? tab.build(this.about);
     this.panels.set(tab.name, building);
-    const shown = await building;
-    if (this.current !== tab.name) return;
+    const shown = await building.catch((error: Error): Shown => {
+      // It is tried again when the tab is opened again.
+      this.panels.delete(tab.name);
+      return { element: h("p", { class: "alone", role: "alert", text: error.message }) };
+    });
+    if (this.current !== tab.name || (this.panels.has(tab.name) && this.panels.get(tab.name) !== building)) return;
     this.shown?.seen?.(false);
     this.shown = shown;
     this.main.replaceChildren(shown.element);

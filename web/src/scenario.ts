@@ -1,4 +1,4 @@
-// The scenario that Run and Compare share: one from the gallery, or what became of it.
+// The scenario of Run or Compare: one from the gallery, or what became of it.
 
 import { check, type Entry, type Lists, once, text, type Wrong } from "./api";
 import { field, h, options } from "./dom";
@@ -44,6 +44,10 @@ export class Scenario {
     return scenario;
   }
 
+  close(): void {
+    this.editor.close();
+  }
+
   get text(): string {
     return this.editor.text;
   }
@@ -64,8 +68,16 @@ export class Scenario {
   }
 
   private async choose(name: string): Promise<void> {
-    this.name = name;
-    this.original = await text(`scenario/${name}`);
+    const asked = ++this.asked;
+    try {
+      const original = await text(`scenario/${name}`);
+      if (asked !== this.asked) return;
+      [this.name, this.original] = [name, original];
+    } catch (error) {
+      this.trouble.textContent = (error as Error).message;
+      this.gallery.value = this.name;
+      return;
+    }
     this.editor.text = this.original;
     this.describe();
     this.mark([]);
@@ -74,7 +86,9 @@ export class Scenario {
 
   private async edited(text: string): Promise<void> {
     const asked = ++this.asked;
-    state.set({ scenario: this.name, toml: text === this.original ? null : await state.packed(text) });
+    const packed = text === this.original ? null : await state.packed(text);
+    if (asked !== this.asked) return;
+    state.set({ scenario: this.name, toml: packed });
     const wrong = await check("scenario", text).catch((error: Error) => [{ message: error.message, line: null, key: null }]);
     if (asked === this.asked) this.mark(wrong);
   }

@@ -20,7 +20,7 @@ test("a scenario runs, waits, goes on by steps, and its outcome is told", { tag:
 });
 
 test("two variants run beside each other, and packets are shown one by one", { tag: "@look" }, async ({ served }) => {
-  const page = await served.open("tab=run&scenario=geo&speed=");
+  const page = await served.open("tab=run&scenario=geo&speed=max");
   await page.getByLabel("Variants").fill("tcp-bbr");
   await page.getByLabel("Variants").press("Enter");
   await page.getByLabel("Variants").fill("tcp-cubic");
@@ -36,7 +36,7 @@ test("two variants run beside each other, and packets are shown one by one", { t
 });
 
 test("what is wrong with a scenario is told at its line, and a link holds what was typed", { tag: "@look" }, async ({ served }) => {
-  const page = await served.open("tab=run&scenario=geo&speed=");
+  const page = await served.open("tab=run&scenario=geo&speed=max");
   const editor = page.getByRole("textbox", { name: "Scenario, in TOML" });
   await type(editor, 'name = "x"\nnodes = ["a", "b"]\n[links.l]\nbetween = ["a", "b"]\nrat = "1 Mbit/s"\n[flows.f]\nfrom = "a"\nto = "b"\n');
   await expect(page.getByText(/line 5.*did you mean `rate`\?/).first()).toBeVisible();
@@ -49,10 +49,58 @@ test("what is wrong with a scenario is told at its line, and a link holds what w
 });
 
 test("keys are completed from the schema", async ({ served }) => {
-  const page = await served.open("tab=run&scenario=geo&speed=");
+  const page = await served.open("tab=run&scenario=geo&speed=max");
   const editor = page.getByRole("textbox", { name: "Scenario, in TOML" });
   await type(editor, "x");
   await editor.press("Backspace");
   await editor.pressSequentially("encap");
   await expect(page.getByRole("option", { name: /encapsulation/ })).toBeVisible();
+});
+
+test("errors of what is typed stay while a run goes, and a quote is closed once", async ({ served }) => {
+  const page = await served.open("tab=run&scenario=geo&speed=1");
+  await expect(page.getByText(/geo, seed 1: at/)).toBeVisible();
+  const editor = page.getByRole("textbox", { name: "Scenario, in TOML" });
+  await type(editor, 'name = "x"\nnodes = ["a", "b"]\n[links.l]\nbetween = ["a", "b"]\nrat = "1 Mbit/s"\n[flows.f]\nfrom = "a"\nto = "b"\n');
+  const error = page.getByText(/line 5.*did you mean `rate`\?/).first();
+  await expect(error).toBeVisible();
+  const before = await page.getByText(/seed 1: at/).textContent();
+  await expect(page.getByText(/seed 1: at/)).not.toHaveText(before ?? "");
+  await expect(error).toBeVisible();
+  await type(editor, "[flows.f]\n");
+  await editor.press("ControlOrMeta+End");
+  await editor.pressSequentially('protocol = "t');
+  await page.getByRole("option", { name: '"tcp"' }).click();
+  await expect(editor).toContainText('protocol = "tcp"');
+  await expect(editor).not.toContainText('"tcp""');
+});
+
+test("packets of a window inside of a transfer are drawn where they belong", async ({ served }) => {
+  const page = await served.open("tab=run&scenario=geo&speed=max&variants=tcp-cubic&packets=10-11");
+  await expect(page.getByRole("checkbox", { name: /Packets one by one/ })).toBeChecked();
+  await expect(page.getByRole("region", { name: "Outcome", exact: true })).toContainText("Mbit/s");
+  const picture = page.getByRole("img", { name: /Sequence numbers/ });
+  await picture.scrollIntoViewIfNeeded();
+  // Acknowledgments of what was sent before lie below, and the data is spread over the picture.
+  const rows = await picture.evaluate((canvas: HTMLCanvasElement) => {
+    const { width, height } = canvas;
+    const data = canvas.getContext("2d")?.getImageData(0, 0, width, height).data ?? [];
+    const seen = new Set<number>();
+    for (let n = 0; n < width * height; n++) {
+      const [red, green, blue] = [data[4 * n], data[4 * n + 1], data[4 * n + 2]];
+      if (data[4 * n + 3] === 255 && red === 0 && green === 0x72 && blue === 0xb2) seen.add(Math.floor(n / width));
+    }
+    return seen.size / height;
+  });
+  expect(rows).toBeGreaterThan(0.2);
+});
+
+test("another address is another view, whatever was there before", async ({ served }) => {
+  const page = await served.open("tab=run&scenario=geo&speed=max&seed=1");
+  await expect(page.getByText(/geo, seed 1: ended after/)).toBeVisible();
+  await page.getByRole("tab", { name: "Compare" }).click();
+  await page.evaluate(() => {
+    location.hash = "tab=run&scenario=geo&speed=max&seed=3";
+  });
+  await expect(page.getByText(/geo, seed 3: ended after/)).toBeVisible();
 });

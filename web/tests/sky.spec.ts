@@ -43,3 +43,14 @@ test("what is seen is saved as GeoJSON, and all of it as CZML", async ({ served 
   await page.getByRole("button", { name: "Save CZML" }).click();
   expect((await scene).suggestedFilename()).toBe("sky.czml");
 });
+
+test("a link leads to its time, and what is not known yet is not made up", async ({ served }) => {
+  const page = await served.open("tab=sky&sky=iridium&t=3000&rate=1");
+  await expect(page.locator("output.date")).toContainText(/50:0\d/);
+  await page.getByLabel("To", { exact: true }).fill("Boston");
+  await page.getByLabel("To", { exact: true }).press("Enter");
+  await expect(page.locator(".way")).toContainText("→ Boston");
+  await expect(page.locator("output.date")).toContainText(/50:[0-5]\d/);
+  await page.getByRole("button", { name: "Pause" }).click();
+  await expect(page).toHaveURL(/t=30\d\d/);
+});

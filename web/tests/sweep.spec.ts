@@ -25,6 +25,9 @@ test("a sweep is a matrix, and a cell leads to its runs and to one of them", { t
   const runs = page.getByRole("table", { name: "Runs of the cell" });
   await expect(runs.getByRole("row")).toHaveCount(3);
   await served.look("compare-sweep");
+  // Its link shows the same.
+  await page.reload();
+  await expect(matrix.getByRole("button")).toHaveCount(4);
   await page.getByLabel("Measure").selectOption("queueing_delay_s");
   await expect(page.getByRole("table", { name: /queueing_delay_s by/ })).toContainText("ms");
   await page.getByLabel("links.satellite.rate").selectOption("10");

@@ -123,3 +123,43 @@ fn what_is_wrong_is_told_before_the_first_run() {
     bentpipe(dir, &merge).assert().code(1).stderr(predicate::str::contains("nothing.parquet"));
     assert!(!dir.join("x").exists() && !dir.join("merged.parquet").exists());
 }
+
+/// A sweep on a disk of 64 kB, which is full, and once more when the disk has grown.
+const FULL: &str = r#"
+set -u
+mount -t tmpfs -o size=64k none disk || { echo "SKIPPED: mount"; exit 0; }
+"$@" --out disk/runs.parquet; echo "first: $?"
+mount -o remount,size=8m disk
+"$@" --out disk/runs.parquet; echo "second: $?"
+cp disk/runs.parquet kept.parquet
+"#;
+
+#[test]
+fn a_disk_that_is_full_ends_a_sweep_and_loses_nothing_of_it() {
+    let dir = dir();
+    let dir = dir.path();
+    fs::create_dir(dir.join("disk")).expect("made");
+    let program = assert_cmd::cargo::cargo_bin!("bentpipe");
+    let mut command = Command::new("unshare");
+    command.current_dir(dir).args(["--mount", "sh", "-c", FULL, "sh"]).arg(program);
+    // Some hundred bytes for each row.
+    let long = ["--seeds", "1-60", "--jobs", "2"];
+    let words: Vec<&str> = VARY.iter().take(6).copied().chain(long).collect();
+    let output = command.args(&words).output();
+    let said = output.as_ref().map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
+    let said = said.unwrap_or_else(|error| format!("SKIPPED: unshare: {error}"));
+    if said.contains("SKIPPED") || said.is_empty() {
+        let _ = std::io::Write::write_all(
+            &mut std::io::stderr(),
+            b"SKIPPED: a full disk needs root, unshare and mount\n",
+        );
+        return;
+    }
+    let error = String::from_utf8_lossy(&output.expect("it ran").stderr).into_owned();
+    assert!(said.contains("first: 1") && said.contains("second: 0"), "{said}{error}");
+    assert!(error.contains("disk/runs.parquet") && error.contains("No space left"), "{error}");
+    let whole: Vec<&str> = words.iter().copied().chain(["--out", "whole.parquet"]).collect();
+    bentpipe(dir, &whole).assert().success();
+    let read = |name| fs::read(dir.join(name)).expect("a result");
+    assert!(read("kept.parquet") == read("whole.parquet"));
+}

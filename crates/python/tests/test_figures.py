@@ -33,6 +33,15 @@ def test_every_axis_has_a_quantity_and_its_unit(shown: Shown) -> None:
     assert figure.axes[-1].get_xlabel() and figure.axes[0].get_title(loc="left")
 
 
+def test_a_distribution_has_a_step_for_each_run_and_ends_at_one(line: bp.Scenario) -> None:
+    compared = line.compare(["cubic", "bbr"], seeds=3)
+    (axes,) = compared.plot_distribution().axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == compared.ranking["variant"]
+    for curve in axes.get_lines():
+        shares = curve.get_ydata()
+        assert len(shares) == 1 + compared.replications and (shares[0], shares[-1]) == (0.0, 1.0)
+
+
 def test_light_and_dark_differ_in_their_paper_and_nothing_else_is_changed(shown: Shown) -> None:
     import matplotlib
     from matplotlib.colors import to_rgb

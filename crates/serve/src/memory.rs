@@ -2,14 +2,11 @@
 
 use bentpipe_units::ByteCount;
 
-/// Bytes of a page of memory, as Linux has them where Bentpipe runs.
-const PAGE: u64 = 4096;
-
 /// What the process holds now; nothing where the system does not say.
 pub(crate) fn held() -> ByteCount {
     let said = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = said.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
-    ByteCount::new(pages.unwrap_or_default().saturating_mul(PAGE))
+    ByteCount::new(pages.unwrap_or_default().saturating_mul(rustix::param::page_size() as u64))
 }
 
 #[cfg(test)]

@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::body::Body;
 use axum::extract::{Query, State};
 use axum::http::{Response, StatusCode};
+use bentpipe_experiments::Progress;
 use bentpipe_experiments::sweep::cells::{Cells, cells, runs};
 use bentpipe_experiments::sweep::{COLUMNS, Column, Value};
 use serde::{Deserialize, Serialize};
@@ -20,8 +23,6 @@ const MOST_FILES: usize = 1000;
 const MOST_DEEP: usize = 4;
 /// Longest file that is read.
 const MOST_BYTES: u64 = 512 << 20;
-/// Most runs that are told of one by one.
-const MOST_RUNS: u64 = 1000;
 
 /// A result.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -61,13 +62,13 @@ pub(crate) struct Asked {
 pub(crate) struct AskedRuns {
     name: String,
     first: u64,
-    count: u64,
+    last: u64,
 }
 
 /// The results that there are.
 pub(crate) async fn list(State(state): State<Shared>) -> Response<Body> {
     let folder = state.options().folder.clone();
-    work(&state, move || {
+    work(&state, move |_| {
         Ok(json(&json!({"files": folder.as_deref().map_or_else(Vec::new, listed)})))
     })
     .await
@@ -79,7 +80,7 @@ pub(crate) async fn result(
     Query(asked): Query<Asked>,
 ) -> Response<Body> {
     let folder = state.options().folder.clone();
-    work(&state, move || {
+    work(&state, move |wanted| {
         let path = path(folder.as_deref(), &asked.name)?;
         let measure = COLUMNS.iter().find(|column| column.name == asked.measure);
         let measure =
@@ -88,7 +89,7 @@ pub(crate) async fn result(
             let Column { name, unit, about, .. } = *column;
             Measure { name, unit, about }
         };
-        let cells = cells(&path, measure).map_err(unread)?;
+        let cells = cells(&path, measure, wanted).map_err(unread)?;
         Ok(json(&Told { measures: COLUMNS.iter().map(told).collect(), cells }))
     })
     .await
@@ -100,10 +101,9 @@ pub(crate) async fn cell(
     Query(asked): Query<AskedRuns>,
 ) -> Response<Body> {
     let folder = state.options().folder.clone();
-    work(&state, move || {
+    work(&state, move |wanted| {
         let path = path(folder.as_deref(), &asked.name)?;
-        let end = asked.first.saturating_add(asked.count.min(MOST_RUNS));
-        let found = runs(&path, asked.first..end).map_err(unread)?;
+        let found = runs(&path, asked.first..=asked.last, wanted).map_err(unread)?;
         let rows = found.iter().map(|run| {
             let value = |value: &Value| match value {
                 Value::Number(number) => json!(number),
@@ -124,14 +124,16 @@ type Refusal = (StatusCode, String);
 /// Does something that takes a while, if there is a place for it.
 async fn work(
     state: &Shared,
-    work: impl FnOnce() -> Result<Response<Body>, Refusal> + Send + 'static,
+    work: impl FnOnce(&Wanted) -> Result<Response<Body>, Refusal> + Send + 'static,
 ) -> Response<Body> {
     let place = match state.places().take(Instant::now()) {
         Ok(place) => place,
         Err(why) => return refused(StatusCode::TOO_MANY_REQUESTS, &why),
     };
+    let wanted = Wanted::default();
+    let _asked = Asker(wanted.clone());
     let working = tokio::task::spawn_blocking(move || {
-        let done = work();
+        let done = work(&wanted);
         drop(place);
         done
     });
@@ -141,6 +143,25 @@ async fn work(
         Err(_) => {
             refused(StatusCode::INTERNAL_SERVER_ERROR, "this file cannot be read; please report it")
         }
+    }
+}
+
+/// Whether who asked is still there.
+#[derive(Clone, Debug, Default)]
+struct Wanted(Arc<AtomicBool>);
+
+impl Progress for Wanted {
+    fn is_wanted(&self) -> bool {
+        !self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Who asked: gone when it is dropped.
+struct Asker(Wanted);
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
     }
 }
 

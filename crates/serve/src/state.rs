@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_scenario::{Confines, Extensions, Scenario, ScenarioError};
 use bentpipe_units::Span;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::gateways::Gateways;
 use crate::places::Places;
@@ -14,12 +15,24 @@ use crate::{Limits, Options, Token};
 pub(crate) struct State {
     options: Options,
     places: Places,
+    /// Pages that may talk at the same time, of which fewer run something.
+    rooms: Arc<Semaphore>,
     gateways: Gateways,
+}
+
+/// A scenario that may run here.
+#[derive(Debug)]
+pub(crate) struct Bounded {
+    pub(crate) scenario: Scenario,
+    /// By itself it could last longer.
+    pub(crate) is_cut: bool,
 }
 
 /// The one that there is.
 pub(crate) type Shared = Arc<State>;
 
+/// Pages that may talk at the same time.
+const ROOMS: usize = 64;
 /// What scenarios of the page are called in messages; files that they name lie beside it.
 const SOURCE: &str = "page.toml";
 
@@ -27,7 +40,7 @@ impl State {
     pub(crate) fn new(options: Options) -> Self {
         let places = Places::new(&options.limits);
         let gateways = Gateways::new(&options.gateways);
-        Self { options, places, gateways }
+        Self { options, places, rooms: Arc::new(Semaphore::new(ROOMS)), gateways }
     }
 
     pub(crate) const fn token(&self) -> Option<&Token> {
@@ -42,6 +55,11 @@ impl State {
         &self.options
     }
 
+    /// Room for one more page that talks; nothing where there are too many.
+    pub(crate) fn room(&self) -> Option<OwnedSemaphorePermit> {
+        self.rooms.clone().try_acquire_owned().ok()
+    }
+
     pub(crate) const fn places(&self) -> &Places {
         &self.places
     }
@@ -54,14 +72,14 @@ impl State {
     ///
     /// # Errors
     /// When it is none.
-    pub(crate) fn scenario(&self, text: &str) -> Result<Scenario, ScenarioError> {
+    pub(crate) fn scenario(&self, text: &str) -> Result<Bounded, ScenarioError> {
         let scenario = self.as_written(text)?;
         let simulated = self.options.limits.simulated;
         let own = scenario.file().duration.map(|duration| duration.0);
         if own.is_some_and(|own| own <= simulated) {
-            return Ok(scenario);
+            return Ok(Bounded { scenario, is_cut: false });
         }
-        scenario.with(&[duration(simulated)])
+        Ok(Bounded { scenario: scenario.with(&[duration(simulated)])?, is_cut: true })
     }
 
     /// The same, of any duration: it cannot be run.

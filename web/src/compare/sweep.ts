@@ -1,6 +1,6 @@
 // A result of a sweep: a matrix of its cells, and the runs behind one.
 
-import { json, made, once } from "../api";
+import { json, made } from "../api";
 import { field, h, options, table } from "../dom";
 import { bytes, delay, digits, or, percent, rate } from "../format";
 import * as state from "../state";
@@ -17,12 +17,13 @@ interface Cell {
   values: string[];
   variant: string | null;
   first_run: number;
+  last_run: number;
   runs: number;
   measure: Estimate | null;
 }
 
 interface Result {
-  sweep: { scenario?: string; text?: string } | null;
+  sweep: { scenario?: string; text?: string; flows?: string[] } | null;
   version: string;
   axes: { key: string; unit: string | null }[];
   cells: Cell[];
@@ -65,9 +66,11 @@ export class Sweeps {
   private readonly measure = h("select", { on: { change: () => void this.open() } });
   private readonly trouble = h("p", { class: "wrong", role: "alert" });
   private readonly runs = h("section", { class: "card", hidden: true, "aria-live": "polite" });
-  private fixed: Record<string, string> = {};
-  private across = "";
-  private down = "";
+  private fixed: Record<string, string> = Object.fromEntries(new URLSearchParams(state.get("fixed")));
+  private across = state.get("across");
+  private down = state.get("down");
+  /** What was asked for last: answers of before come too late. */
+  private asked = 0;
 
   constructor(
     private readonly folder: string | null,
@@ -79,7 +82,11 @@ export class Sweeps {
   /** Looks for results. */
   async find(): Promise<void> {
     if (this.folder === null) return;
-    const { files } = await once<{ files: { name: string; bytes: number }[] }>("results").catch(() => ({ files: [] }));
+    const { files } = await json<{ files: { name: string; bytes: number }[] }>("results").catch((error: Error) => {
+      this.choice.hidden = false;
+      this.trouble.textContent = error.message;
+      return { files: [] };
+    });
     if (files.length === 0) return;
     this.choice.hidden = false;
     this.name.replaceChildren(...options([["", "none"], ...files.map(({ name, bytes: size }): [string, string] => [name, `${name}, ${bytes(size)}`])], state.get("result")));
@@ -93,9 +100,10 @@ export class Sweeps {
   }
 
   close(): void {
+    this.asked++;
     this.name.value = "";
     this.element.hidden = true;
-    state.set({ result: null, measure: null });
+    state.set({ result: null, measure: null, across: null, down: null, fixed: null });
   }
 
   private async open(): Promise<void> {
@@ -104,14 +112,16 @@ export class Sweeps {
     const measure = this.measure.options.length > 1 ? this.measure.value : state.get("measure", USUAL);
     state.set({ result: name, measure: measure === USUAL ? null : measure });
     this.trouble.textContent = "";
+    const asked = ++this.asked;
     try {
       const result = await json<Result>(`result?${new URLSearchParams({ name, measure })}`);
+      if (asked !== this.asked) return;
       this.measure.replaceChildren(...options(result.measures.map((one): [string, string] => [one.name, `${one.name}: ${one.about}`]), measure));
       this.runs.hidden = true;
       this.show(result);
       this.shown();
     } catch (error) {
-      this.trouble.textContent = (error as Error).message;
+      if (asked === this.asked) this.trouble.textContent = (error as Error).message;
     }
   }
 
@@ -134,6 +144,7 @@ export class Sweeps {
       this.fixed[axis.name] = value;
       return choose(axis.name, axis.values, value, (chosen) => (this.fixed[axis.name] = chosen));
     });
+    state.set({ across: this.across, down: this.down, fixed: new URLSearchParams(others.map((axis) => [axis.name, this.fixed[axis.name] ?? ""])).toString() });
     const controls =
       names.length < 2
         ? []
@@ -182,21 +193,24 @@ export class Sweeps {
   private async reveal(result: Result, cell: Cell, where: string): Promise<void> {
     this.runs.hidden = false;
     this.runs.replaceChildren(h("p", { text: "Reading …" }));
+    const asked = ++this.asked;
     try {
-      const asked = { name: this.name.value, first: String(cell.first_run), count: String(cell.runs) };
-      const { runs } = await json<{ runs: Run[] }>(`result/runs?${new URLSearchParams(asked)}`);
+      const wanted = { name: this.name.value, first: String(cell.first_run), last: String(cell.last_run) };
+      const { runs } = await json<{ runs: Run[] }>(`result/runs?${new URLSearchParams(wanted)}`);
+      if (asked !== this.asked) return;
       const measures = result.measures.filter(({ name }) => name === this.measure.value || SHOWN.includes(name));
       const value = (run: Run, { name, unit }: Measure) => {
         const known = run.measured[name];
         return typeof known === "number" ? told(known, unit) : known === null || known === undefined ? "–" : known ? "yes" : "no";
       };
-      const text = result.sweep?.text;
+      // A run of the page has its variant in all flows: it is the same one only where the sweep had.
+      const text = cell.variant === null || (result.sweep?.flows ?? []).length === 0 ? result.sweep?.text : undefined;
       const watch = (run: Run) => h("button", { type: "button", class: "quiet", text: "Watch", "aria-label": `Watch the run with seed ${run.seed}`, on: { click: () => void this.watch(text as string, result, cell, run) } });
       const rows = runs.map((run) => [String(run.seed), ...measures.map((measure) => value(run, measure)), text === undefined ? "" : watch(run)]);
       this.runs.replaceChildren(h("h2", { text: where === "" ? "Runs" : `Runs: ${where}` }), table("Runs of the cell", ["seed", ...measures.map(({ name }) => name), ""], rows));
       this.runs.scrollIntoView({ block: "nearest" });
     } catch (error) {
-      this.runs.replaceChildren(h("p", { class: "wrong", role: "alert", text: (error as Error).message }));
+      if (asked === this.asked) this.runs.replaceChildren(h("p", { class: "wrong", role: "alert", text: (error as Error).message }));
     }
   }
 

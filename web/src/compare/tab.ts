@@ -1,11 +1,12 @@
 // Compare: which variant does best in a scenario, and whether the papers' figures come out again.
 
-import { type About, type Lists, once, Talk } from "../api";
+import { type About, type Lists, LOST, once, Talk } from "../api";
 import { Chips } from "../chips";
 import { copy, field, h, options, table } from "../dom";
 import { said } from "../editor";
 import { delay, or, percent, rate } from "../format";
 import type { Shown } from "../main";
+import { quoted } from "../run/copies";
 import { Scenario } from "../scenario";
 import * as state from "../state";
 import { bars, interval } from "./bars";
@@ -13,22 +14,30 @@ import { figure } from "./figure";
 import { Sweeps } from "./sweep";
 import type { Comparison, Estimate, Run, Told } from "./told";
 
+/** A scenario as it was compared. */
+interface Compared {
+  source: string;
+  text: string;
+}
+
 const SEEDS = ["1", "2", "5", "10", "20", "50"];
 const MOST_VARIANTS = 24;
 
 export async function compare(about: About): Promise<Shown> {
   const [scenario, lists] = await Promise.all([Scenario.open(), once<Lists>("list")]);
   const tab = new Tab(scenario, lists, about);
-  return { element: tab.element, seen: (seen) => tab.seen(seen) };
+  return { element: tab.element, seen: (seen) => tab.seen(seen), close: () => tab.close() };
 }
 
 class Tab {
   readonly element: HTMLElement;
   private talk: Talk<Told> | null = null;
+  /** What is compared. */
+  private compares: Compared = { source: "", text: "" };
   private readonly chips: Chips;
   private readonly seeds = h("select", {}, ...options(SEEDS, state.get("seeds", "5")));
   private readonly experiment: HTMLSelectElement;
-  private readonly reps = h("select", {}, ...options([["", "the experiment's own"], "1", "2", "5", "10"], state.get("reps", "2")));
+  private readonly reps = h("select", {}, ...options([["own", "the experiment's own"], "1", "2", "5", "10"], state.get("reps", "2")));
   private readonly stop = h("button", { type: "button", text: "Stop", disabled: true, on: { click: () => this.end("Stopped.") } });
   private readonly bar = h("progress", { max: 1, value: 0, hidden: true, "aria-label": "Runs that are done" });
   private readonly now = h("p", { class: "note", role: "status", "aria-live": "polite" });
@@ -66,29 +75,37 @@ class Tab {
     this.element = h("div", { class: "split" }, side, h("section", { class: "stage", tabindex: 0, "aria-label": "What came out" }, this.now, this.bar, this.results, this.sweeps.element));
   }
 
+  close(): void {
+    this.talk?.close();
+    this.scenario.close();
+  }
+
   /** A page shows something at once. */
   seen(seen: boolean): void {
     if (!seen || this.talk !== null || this.sweeps.isOpen) return;
     void this.sweeps.find().then(() => {
-      if (this.talk === null && !this.sweeps.isOpen) this.compare();
+      if (this.talk !== null || this.sweeps.isOpen) return;
+      if (state.get("shows") === "paper") this.reproduce();
+      else this.compare();
     });
   }
 
   private command(): string {
-    const variants = this.chips.chosen.length > 0 ? ` --variants '${this.chips.chosen.join(",")}'` : "";
-    return `bentpipe compare ${this.scenario.source}${variants} --reps ${this.seeds.value}`;
+    const variants = this.chips.chosen.length > 0 ? ` --variants ${quoted(this.chips.chosen.join(","))}` : "";
+    return `bentpipe compare ${quoted(this.scenario.source)}${variants} --reps ${this.seeds.value}`;
   }
 
   private compare(): void {
     const variants = this.chips.chosen;
-    state.set({ compared: variants.join(","), seeds: this.seeds.value });
+    state.set({ compared: variants.join(","), seeds: this.seeds.value, shows: null });
+    this.compares = { source: this.scenario.source, text: this.scenario.text };
     this.scenario.mark([]);
     this.ask({ what: "compare", scenario: this.scenario.text, variants, reps: Number(this.seeds.value) });
   }
 
   private reproduce(): void {
-    state.set({ experiment: this.experiment.value, reps: this.reps.value });
-    const reps = this.reps.value === "" ? {} : { reps: Number(this.reps.value) };
+    state.set({ experiment: this.experiment.value, reps: this.reps.value, shows: "paper" });
+    const reps = this.reps.value === "own" ? {} : { reps: Number(this.reps.value) };
     this.ask({ what: "reproduce", experiment: this.experiment.value, ...reps });
   }
 
@@ -107,7 +124,11 @@ class Tab {
         this.now.classList.add("bad");
         this.end(said(wrong));
       },
-      closed: () => this.end(),
+      closed: (ended) => {
+        if (ended) return this.end();
+        this.now.classList.add("bad");
+        this.end(LOST.message);
+      },
     });
   }
 
@@ -133,17 +154,19 @@ class Tab {
     }
   }
 
-  private compared({ comparison, runs: all, legend, left_out }: Extract<Told, { kind: "compared" }>): void {
+  private compared({ comparison, runs: all, legend, left_out, cut }: Extract<Told, { kind: "compared" }>): void {
     const { replications, scenario, chance } = comparison;
     const runs = chance ? `${replications} seed${replications === 1 ? "" : "s"} of each variant` : "one run of each variant: there is no chance in it";
     this.now.textContent = `${scenario}: ${runs}. Press a bar for its runs.`;
+    const { compares } = this;
     const behind = h("section", { class: "card", hidden: true, "aria-live": "polite" });
     const show = (variant: string) => {
       behind.hidden = false;
-      behind.replaceChildren(h("h2", { text: `Runs: ${variant}` }), behindOf(all.filter((run) => run.variant === variant)));
+      behind.replaceChildren(h("h2", { text: `Runs: ${variant}` }), behindOf(compares, all.filter((run) => run.variant === variant)));
       behind.scrollIntoView({ block: "nearest" });
     };
-    const left = left_out.length > 0 ? h("p", { class: "hint", text: left_out.join("\n") }) : null;
+    const said = [...left_out, ...(cut ? ["Runs end at the longest time that this server simulates."] : [])];
+    const left = said.length > 0 ? h("p", { class: "hint", text: said.join("\n") }) : null;
     const known = legend.filter(({ summary }) => summary !== null).map(({ variant, summary }) => h("div", {}, h("dt", { text: variant }), h("dd", { text: summary ?? "" })));
     this.results.replaceChildren(
       h("section", { class: "card" }, h("h2", { text: "Goodput, with 95 % intervals" }), bars(comparison, show) as unknown as HTMLElement),
@@ -155,9 +178,11 @@ class Tab {
 }
 
 /** The runs behind a bar, each of which can be watched. */
-function behindOf(runs: Run[]): HTMLElement {
-  const watch = ({ variant, seed }: Run) => {
-    state.set({ tab: "run", variants: variant, seed });
+function behindOf(compares: Compared, runs: Run[]): HTMLElement {
+  const watch = async ({ variant, seed }: Run) => {
+    // What was compared may be another one than what stands in the editors now.
+    const isOwn = compares.source !== "my.toml";
+    state.set({ tab: "run", ...(isOwn ? { scenario: compares.source, toml: null } : { toml: await state.packed(compares.text) }), variants: variant, seed });
     dispatchEvent(new HashChangeEvent("hashchange"));
   };
   const rows = runs.map((run) => [
@@ -167,7 +192,7 @@ function behindOf(runs: Run[]): HTMLElement {
     or(run.connection_time, delay),
     String(run.retransmitted_segments),
     run.complete ? "yes" : "no",
-    h("button", { type: "button", class: "quiet", text: "Watch", "aria-label": `Watch the run with seed ${run.seed}`, on: { click: () => watch(run) } }),
+    h("button", { type: "button", class: "quiet", text: "Watch", "aria-label": `Watch the run with seed ${run.seed}`, on: { click: () => void watch(run) } }),
   ]);
   return table("Runs of the variant", ["seed", "goodput", "queueing delay", "time", "retransmitted", "complete", ""], rows);
 }

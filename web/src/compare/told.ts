@@ -60,5 +60,5 @@ export interface Run {
 
 export type Told =
   | { kind: "progress"; done: number; total: number }
-  | { kind: "compared"; comparison: Comparison; runs: Run[]; legend: { variant: string; summary: string | null }[]; left_out: string[] }
+  | { kind: "compared"; comparison: Comparison; runs: Run[]; legend: { variant: string; summary: string | null }[]; left_out: string[]; cut: boolean }
   | { kind: "reproduced"; experiments: { experiments: Figure[] } };

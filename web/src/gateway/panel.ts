@@ -3,21 +3,26 @@
 import { json } from "../api";
 import { Chart, type Column, type Line } from "../chart";
 import { colour } from "../colours";
-import { h, table } from "../dom";
+import { h, Table } from "../dom";
 import { bytes, delay, moment, or, percent, rate, time } from "../format";
-import type { Flow, History, Now, Peer, Status } from "./told";
+import type { Flow, History, Now, Peer, PeerHistory, Status } from "./told";
 
 /** Seconds over which rates are taken. */
 const OVER = 3;
+/** Looks that are kept: an hour of them. */
+const LOOKS = 3600;
 /** Flows that are shown, those that carry most first. */
 const FLOWS = 50;
 
 export class Panel {
   readonly element: HTMLElement;
   private readonly title = h("h2");
+  /** Whether it answers: told aloud when it changes. */
   private readonly state = h("p", { class: "note", role: "status" });
-  private readonly peers = h("div");
-  private readonly flows = h("div");
+  private readonly details = h("p", { class: "note" });
+  private readonly peers = new Table("Peers", PEERS);
+  private readonly flows = new Table("Flows", FLOW);
+  private history: History = { time_s: [], sent_bytes: [], received_bytes: [], open: [], peers: {} };
   private readonly rates: Chart;
   private readonly trips: Chart;
   private readonly losses: Chart;
@@ -25,7 +30,7 @@ export class Panel {
   private before: { at: number; flows: Map<number, Flow> } | null = null;
 
   constructor(private readonly number: number) {
-        const chart = (title: string, value: (value: number) => string) => new Chart({ title, value, at: moment, x: "time since the watch began", sync: `gateway-${number}`, height: 130 });
+    const chart = (title: string, value: (value: number) => string) => new Chart({ title, value, at: moment, x: "time since the watch began", sync: `gateway-${number}`, height: 130 });
     this.rates = chart("Carried", rate);
     this.trips = chart("Round trip, and queueing delay (dashed): round trip above its minimum", delay);
     this.losses = chart("Datagrams lost", percent);
@@ -35,34 +40,56 @@ export class Panel {
       { class: "gateway" },
       this.title,
       this.state,
+      this.details,
       h("div", { class: "charts" }, this.rates.element, this.trips.element, this.losses.element, this.repairs.element),
-      h("section", { class: "card" }, h("h2", { text: "Peers" }), this.peers),
-      h("section", { class: "card" }, h("h2", { text: "Flows, those that carry most first" }), this.flows),
+      h("section", { class: "card" }, h("h2", { text: "Peers" }), this.peers.element),
+      h("section", { class: "card" }, h("h2", { text: "Flows, those that carry most first" }), this.flows.element),
     );
+  }
+
+  close(): void {
+    [this.rates, this.trips, this.losses, this.repairs].forEach((chart) => chart.close());
+  }
+
+  /** Nothing is known of it now. */
+  lose(why: string): void {
+    this.say(why, true);
+    this.details.textContent = "";
   }
 
   async show(now: Now): Promise<void> {
     const { status } = now;
     this.title.textContent = now.address;
-    this.state.classList.toggle("bad", status === null);
-    this.state.textContent = status === null ? (now.error ?? "It was not asked yet.") : summary(status);
+    this.say(status === null ? (now.error ?? "It was not asked yet.") : "It answers.", status === null);
+    this.details.textContent = status === null ? "" : summary(status);
     if (status) {
-      this.peers.replaceChildren(table("Peers", PEERS, status.peers.map(peer)));
-      this.flows.replaceChildren(this.tableOf(status, now.time_s));
+      this.peers.show(status.peers.map(peer));
+      this.showFlows(status, now.time_s);
     }
-    this.draw(await json<History>(`gateways/${this.number}/history`));
+    const since = this.history.time_s.at(-1) ?? -1;
+    this.history = joined(this.history, await json<History>(`gateways/${this.number}/history?since=${since}`));
+    this.draw(this.history);
   }
 
-  private tableOf(status: Status, at: number): HTMLElement {
+  private say(what: string, isBad: boolean): void {
+    this.state.classList.toggle("bad", isBad);
+    if (this.state.textContent !== what) this.state.textContent = what;
+  }
+
+  private showFlows(status: Status, at: number): void {
     const { before } = this;
+    // It was not asked since.
+    if (before && at <= before.at) return;
     const seconds = before ? at - before.at : 0;
     const carried = (flow: Flow) => {
       const known = before?.flows.get(flow.number);
-      const of = (now: number, then: number) => (8 * (now - then)) / (known ? seconds : flow.age_seconds || 1);
-      return { out: of(flow.sent_bytes, known?.sent_bytes ?? 0), into: of(flow.received_bytes, known?.received_bytes ?? 0) };
+      // Numbers of flows come again after a restart.
+      const same = known !== undefined && flow.sent_bytes >= known.sent_bytes && flow.received_bytes >= known.received_bytes;
+      const of = (now: number, then: number | undefined) => (8 * (now - (same ? (then ?? 0) : 0))) / (same ? seconds : flow.age_seconds || 1);
+      return { out: of(flow.sent_bytes, known?.sent_bytes), into: of(flow.received_bytes, known?.received_bytes) };
     };
     const rows = status.flows.map((flow) => ({ flow, ...carried(flow) })).sort((a, b) => b.out + b.into - a.out - a.into);
-    if (!before || seconds >= 1) this.before = { at, flows: new Map(status.flows.map((flow) => [flow.number, flow])) };
+    this.before = { at, flows: new Map(status.flows.map((flow) => [flow.number, flow])) };
     const cells = rows.slice(0, FLOWS).map(({ flow, out, into }) => [
       flow.client,
       flow.destination,
@@ -76,7 +103,7 @@ export class Panel {
       or(flow.connection?.in_flight_bytes, bytes),
       or(flow.connection?.retransmitted_segments, String),
     ]);
-    return table("Flows", ["client", "destination", "peer", "age", "out", "in", "bytes", "RTT", "cwnd", "in flight", "retransmitted"], cells);
+    this.flows.show(cells);
   }
 
   private draw(history: History): void {
@@ -94,6 +121,7 @@ export class Panel {
   }
 }
 
+const FLOW = ["client", "destination", "peer", "age", "out", "in", "bytes", "RTT", "cwnd", "in flight", "retransmitted"];
 const PEERS = ["peer", "address", "state", "RTT", "loss", "connections", "held", "rate", "sent", "received", "retransmitted", "parity"];
 
 function peer(peer: Peer): (string | Node)[] {
@@ -121,18 +149,37 @@ function summary({ role, uptime_seconds, link_rate_bits_per_second, totals, link
   return `${role}, up ${time(uptime_seconds)}; ${link}; ${totals.open} flows open, ${totals.flows} so far, ${totals.refused} refused, ${totals.cut} cut off${caps}`;
 }
 
+/** What was known, and what has come since: an hour of it. */
+function joined(known: History, more: History): History {
+  const count = known.time_s.length;
+  const join = (before: Column | undefined, after: Column | undefined) => [...(before ?? Array<null>(count).fill(null)), ...(after ?? Array<null>(more.time_s.length).fill(null))].slice(-LOOKS);
+  const names = [...new Set([...Object.keys(known.peers), ...Object.keys(more.peers)])];
+  const peer = (name: string) => {
+    const [before, after] = [known.peers[name], more.peers[name]];
+    const of = (column: keyof PeerHistory) => join(before?.[column], after?.[column]);
+    return { sent_bytes: of("sent_bytes"), received_bytes: of("received_bytes"), retransmitted_bytes: of("retransmitted_bytes"), parity_bytes: of("parity_bytes"), held_bytes: of("held_bytes"), srtt_s: of("srtt_s"), loss_ratio: of("loss_ratio") };
+  };
+  return {
+    time_s: [...known.time_s, ...more.time_s].slice(-LOOKS),
+    sent_bytes: join(known.sent_bytes, more.sent_bytes),
+    received_bytes: join(known.received_bytes, more.received_bytes),
+    open: join(known.open, more.open),
+    peers: Object.fromEntries(names.map((name) => [name, peer(name)])),
+  };
+}
+
 /** Rates, in bits per second, of bytes that are counted; nothing over a restart, where counts begin anew. */
 function derived(x: number[], counts: Column): Column {
   return counts.map((now, n) => {
     const [before, then] = [counts[n - OVER] ?? null, x[n - OVER]];
-    if (now === null || before === null || then === undefined || now < before) return null;
+    if (now === null || now === undefined || before === null || then === undefined || now < before) return null;
     return (8 * (now - before)) / ((x[n] as number) - then);
   });
 }
 
 /** How far values are above the least of them. */
 function above(values: Column): Column {
-  const known = values.filter((value): value is number => value !== null);
+  const known = values.filter((value): value is number => typeof value === "number");
   const least = known.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
-  return values.map((value) => (value === null ? null : value - least));
+  return values.map((value) => (typeof value === "number" ? value - least : null));
 }

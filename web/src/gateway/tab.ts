@@ -33,8 +33,11 @@ export async function gateway(about: About): Promise<Shown> {
   );
   const verdict = h("p", { class: "note", role: "status" });
   const editor = new Editor("Configuration of a gateway, in TOML", (text) => void judge(text));
+  let asked = 0;
   const judge = async (text: string) => {
+    const mine = ++asked;
     const wrong = await check("gateway", text).catch((error: Error) => [{ message: error.message, line: null, key: null }]);
+    if (mine !== asked) return;
     editor.mark(wrong);
     verdict.classList.toggle("bad", wrong.length > 0);
     verdict.textContent = wrong.length > 0 ? wrong.map(said).join("\n") : "configuration OK (its key file and user are checked where it runs)";
@@ -44,15 +47,27 @@ export async function gateway(about: About): Promise<Shown> {
   const side = h("form", { class: "side", "aria-label": "Configuration check", on: { submit: (event) => event.preventDefault() } }, h("h2", { class: "small", text: "Check a configuration" }), editor.element, verdict);
   const element = h("div", { class: "split" }, side, h("section", { class: "stage", tabindex: 0, "aria-label": "Gateways" }, ...(panels.length > 0 ? panels.map((panel) => panel.element) : [none])));
   let timer = 0;
+  let watched = false;
+  // The next look begins when the last one is over.
   const look = async () => {
-    const now = await json<Now[]>("gateways").catch(() => []);
-    await Promise.all(panels.map((panel, n) => (now[n] ? panel.show(now[n]) : undefined)));
+    try {
+      const now = await json<Now[]>("gateways");
+      await Promise.all(panels.map((panel, n) => (now[n] ? panel.show(now[n]) : undefined)));
+    } catch (error) {
+      panels.forEach((panel) => panel.lose(`This server does not answer: ${(error as Error).message}`));
+    }
+    if (watched) timer = window.setTimeout(() => void look(), EVERY_MS);
   };
   const seen = (shown: boolean) => {
-    clearInterval(timer);
-    if (!shown || panels.length === 0) return;
-    void look();
-    timer = window.setInterval(() => void look(), EVERY_MS);
+    clearTimeout(timer);
+    const begins = shown && !watched && panels.length > 0;
+    watched = shown;
+    if (begins) void look();
   };
-  return { element, seen };
+  const close = () => {
+    seen(false);
+    editor.close();
+    panels.forEach((panel) => panel.close());
+  };
+  return { element, seen, close };
 }

@@ -47,12 +47,22 @@ export interface Now {
   error: string | null;
 }
 
-type Column = (number | null)[];
+type Column = (number | null | undefined)[];
 
 export interface History {
   time_s: number[];
   sent_bytes: Column;
   received_bytes: Column;
   open: Column;
-  peers: Record<string, { sent_bytes: Column; received_bytes: Column; retransmitted_bytes: Column; parity_bytes: Column; held_bytes: Column; srtt_s: Column; loss_ratio: Column }>;
+  peers: Record<string, PeerHistory>;
+}
+
+export interface PeerHistory {
+  sent_bytes: Column;
+  received_bytes: Column;
+  retransmitted_bytes: Column;
+  parity_bytes: Column;
+  held_bytes: Column;
+  srtt_s: Column;
+  loss_ratio: Column;
 }

@@ -94,7 +94,12 @@ export function completion(root: Schema): CompletionSource {
       return result(last.length, tables(root, typed));
     }
     const value = /^\s*([\w.\-"]+)\s*=\s*("?[\w-]*)$/.exec(before);
-    if (value) return result((value[2] ?? "").length, values(root, [...tableOf(above), ...parts(value[1] ?? "")]));
+    if (value) {
+      const found = result((value[2] ?? "").length, values(root, [...tableOf(above), ...parts(value[1] ?? "")]));
+      // The editor closes quotes by itself.
+      const closed = (value[2] ?? "").startsWith('"') && context.state.sliceDoc(context.pos, context.pos + 1) === '"';
+      return found && closed ? { ...found, to: context.pos + 1 } : found;
+    }
     const key = /^\s*([\w.\-]*)$/.exec(before);
     if (key && (context.explicit || key[1])) {
       const typed = (key[1] ?? "").split(".");

@@ -6,7 +6,7 @@ interface Choices {
   variants: string[];
 }
 
-const quoted = (text: string): string => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+export const quoted = (text: string): string => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 /** The command that does it. */
 export function command({ source, seed, variants }: Choices): string {

@@ -3,6 +3,7 @@
 import { colour, onTheme, style } from "../colours";
 import { field, h } from "../dom";
 import { digits } from "../format";
+import * as state from "../state";
 import type { Packet, Series } from "./series";
 
 const HEIGHT = 260;
@@ -27,6 +28,8 @@ export class Packets {
   private readonly canvas = h("canvas", { class: "sequence", role: "img", "aria-label": "Sequence numbers of packets over time" });
   private marks: Mark[] = [];
   private drawn = 0;
+  private readonly sizes = new ResizeObserver(() => this.draw());
+  private readonly forget: () => void;
 
   constructor() {
     const label = h("label", { class: "check" }, this.on, "Packets one by one, from the run's second");
@@ -37,8 +40,15 @@ export class Packets {
       h("figcaption", { text: "Packets of the first flow: data where they enter the first link, acknowledgments where they enter their first link; retransmissions in the second colour" }),
       this.canvas,
     );
-    new ResizeObserver(() => this.draw()).observe(this.element);
-    onTheme(() => this.draw());
+    const [begins, ends] = state.get("packets").split("-");
+    if (begins && ends) [this.on.checked, this.from.value, this.until.value] = [true, begins, ends];
+    this.sizes.observe(this.element);
+    this.forget = onTheme(() => this.draw());
+  }
+
+  close(): void {
+    this.forget();
+    this.sizes.disconnect();
   }
 
   get window(): { from_s: number; until_s: number } | null {
@@ -50,6 +60,7 @@ export class Packets {
     this.marks = [];
     this.drawn = 0;
     this.element.hidden = this.window === null;
+    this.draw();
   }
 
   show(all: Series[]): void {
@@ -63,11 +74,13 @@ export class Packets {
   private draw(): void {
     const width = this.element.clientWidth - 24;
     const context = this.canvas.getContext("2d");
-    if (!context || width <= 0 || this.marks.length === 0) return;
+    if (!context || width <= 0) return;
     const scale = devicePixelRatio;
+    // What was there before goes.
     this.canvas.width = width * scale;
     this.canvas.height = HEIGHT * scale;
     this.canvas.style.height = `${HEIGHT}px`;
+    if (this.marks.length === 0) return;
     context.scale(scale, scale);
     const times = this.marks.map((mark) => mark.time);
     const tops = this.marks.map((mark) => mark.seq + mark.length);
@@ -98,26 +111,34 @@ function sampled(all: number[]): number[] {
   return step <= 1 ? all : all.filter((_, n) => n % step === 0 || n === all.length - 1);
 }
 
-/** What is drawn of a flow's packets: numbers count from its first data. */
-function marks(series: Series, packets: readonly Packet[]): Mark[] {
-  const flow = series.began.flows[0];
-  const leaves = series.began.links.map((link) => [link.from === flow?.from, link.from === flow?.to]);
-  const data = packets.find((packet) => leaves[packet.direction]?.[0] && packet.seq !== undefined);
+/** What is drawn of a flow's packets: numbers count from the least that is seen. */
+function marks({ began }: Series, packets: readonly Packet[]): Mark[] {
+  const flow = began.flows[0];
+  const [from, to] = [began.nodes.indexOf(flow?.from ?? ""), began.nodes.indexOf(flow?.to ?? "")];
+  const first = (packet: Packet) => {
+    const link = began.links[packet.direction];
+    return link?.from === began.nodes[packet.from];
+  };
+  const isData = (packet: Packet) => packet.from === from && packet.to === to && first(packet) && packet.seq !== undefined && (packet.length ?? 0) > 0;
+  // Two flows may have the same ends: it is the one that is seen first.
+  const data = packets.find(isData);
   if (!data) return [];
   const base = data.seq as number;
-  const after = (seq: number) => (seq - base) >>> 0;
-  let most = 0;
-  return packets.flatMap((packet): Mark[] => {
-    const [forward, back] = leaves[packet.direction] ?? [];
-    if (forward && packet.source_port === data.source_port && packet.seq !== undefined && (packet.length ?? 0) > 0) {
-      const [seq, length] = [after(packet.seq), packet.length as number];
+  // Numbers go round: what is a little less than the first one was sent before it.
+  const after = (seq: number) => (seq - base) | 0;
+  let most = Number.NEGATIVE_INFINITY;
+  const all = packets.flatMap((packet): Mark[] => {
+    if (isData(packet) && packet.source_port === data.source_port) {
+      const [seq, length] = [after(packet.seq as number), packet.length as number];
       const again = seq < most;
       most = Math.max(most, seq + length);
       return [{ time: packet.time_s, seq, length, isAck: false, again }];
     }
-    if (back && packet.destination_port === data.source_port && typeof packet.ack === "number") {
+    if (packet.from === to && packet.to === from && first(packet) && packet.destination_port === data.source_port && typeof packet.ack === "number") {
       return [{ time: packet.time_s, seq: after(packet.ack), length: 0, isAck: true, again: false }];
     }
     return [];
   });
+  const least = all.reduce((low, mark) => Math.min(low, mark.seq), 0);
+  return all.map((mark) => ({ ...mark, seq: mark.seq - least }));
 }

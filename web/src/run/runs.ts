@@ -1,6 +1,6 @@
 // The runs that go on: one for each variant that was chosen.
 
-import { Talk, type Wrong } from "../api";
+import { LOST, Talk, type Wrong } from "../api";
 import { type Ended, Series, type Told } from "./series";
 
 export interface Asked {
@@ -41,8 +41,9 @@ export class Runs {
           run.wrong = wrong;
           changed();
         },
-        closed: () => {
+        closed: (ended) => {
           run.over = true;
+          if (!ended || (run.ended === null && run.wrong === null)) run.wrong ??= LOST;
           changed();
         },
       });

@@ -9,6 +9,7 @@ export interface Began {
   seed: number;
   duration_s: number;
   sample_every_s: number;
+  nodes: string[];
   flows: { name: string; protocol: string; from: string; to: string }[];
   links: { name: string; from: string; to: string }[];
   variant: string | null;
@@ -17,6 +18,9 @@ export interface Began {
 export interface Packet {
   time_s: number;
   direction: number;
+  /** Numbers of the nodes that sent it and that it is for. */
+  from: number;
+  to: number;
   bytes: number;
   source_port?: number;
   destination_port?: number;

@@ -1,5 +1,6 @@
 // Run: a scenario while it goes.
 
+import uPlot from "uplot";
 import type { About, Lists } from "../api";
 import { once } from "../api";
 import { Chart, type Column, type Line } from "../chart";
@@ -16,7 +17,7 @@ import { Packets } from "./packets";
 import { type Run, Runs } from "./runs";
 import type { Flow } from "./series";
 
-const SPEEDS = [["1", "1 ×"], ["10", "10 ×"], ["100", "100 ×"], ["", "as fast as it goes"]] as const;
+const SPEEDS = [["1", "1 ×"], ["10", "10 ×"], ["100", "100 ×"], ["max", "as fast as it goes"]] as const;
 /** Simulated seconds of a step. */
 const STEP_S = 0.1;
 /** Time between two drawings while samples come. */
@@ -32,7 +33,7 @@ interface Shows {
 export async function run(_about: About): Promise<Shown> {
   const [scenario, lists] = await Promise.all([Scenario.open(), once<Lists>("list")]);
   const tab = new Tab(scenario, lists);
-  return { element: tab.element, seen: (seen) => tab.seen(seen) };
+  return { element: tab.element, seen: (seen) => tab.seen(seen), close: () => tab.close() };
 }
 
 class Tab {
@@ -42,6 +43,8 @@ class Tab {
   /** Something has changed since it was drawn, and a drawing goes on. */
   private stale = false;
   private drawing = false;
+  /** So much was marked in the scenario as wrong in these runs. */
+  private marked = 0;
   private readonly seed = h("input", { type: "number", min: 0, step: 1, value: state.get("seed", "1") });
   private readonly speed = h("select", {}, ...options(SPEEDS, state.get("speed", "10")));
   private readonly chips: Chips;
@@ -91,9 +94,21 @@ class Tab {
     this.charts.forEach(({ chart }) => chart.show([], [], []));
   }
 
+  close(): void {
+    this.runs?.stop();
+    this.packets.close();
+    this.charts.forEach(({ chart }) => chart.close());
+    this.scenario.close();
+  }
+
   /** A run whose tab is left goes on; where there was none, one begins: a page shows something at once. */
   seen(seen: boolean): void {
     if (seen && this.runs === null) this.begin(false);
+  }
+
+  /** Simulated seconds in a second; nothing for as many as can be. */
+  private get factor(): number | null {
+    return this.speed.value === "max" ? null : Number(this.speed.value);
   }
 
   private choices() {
@@ -106,15 +121,17 @@ class Tab {
     this.paused = paused;
     this.outcome.hidden = true;
     const { seed, variants, text } = this.choices();
-    state.set({ seed, variants: variants.join(","), speed: this.speed.value });
+    const { window } = this.packets;
+    state.set({ seed, variants: variants.join(","), speed: this.speed.value, packets: window ? `${window.from_s}-${window.until_s}` : null });
     this.scenario.mark([]);
+    this.marked = 0;
     this.packets.clear();
     this.runs = new Runs(
       {
         scenario: text,
         seed: Number.isSafeInteger(seed) && seed >= 0 ? seed : null,
         variants: variants.length > 0 ? variants : [null],
-        speed: this.speed.value === "" ? null : Number(this.speed.value),
+        speed: this.factor,
         paused,
         packets: this.packets.window,
       },
@@ -143,7 +160,7 @@ class Tab {
 
   private quicken(): void {
     state.set({ speed: this.speed.value });
-    this.runs?.say({ do: "speed", factor: this.speed.value === "" ? null : Number(this.speed.value) });
+    this.runs?.say({ do: "speed", factor: this.factor });
   }
 
   private changed(): void {
@@ -168,15 +185,24 @@ class Tab {
 
   private curves({ chart, take, also }: Shows): void {
     const all = this.runs?.all ?? [];
-    const flows = all.flatMap((run, n) => (run.series?.flows ?? []).map((flow, m) => ({ flow, label: name(run, flow.name, all.length), number: n * (run.series?.flows.length ?? 1) + m })));
-    const lines: Line[] = flows.map(({ label, number }) => ({ label, colour: () => colour(number) }));
-    const columns = flows.map(({ flow }) => take(flow));
-    if (also) {
-      lines.push(...flows.map(({ label, number }) => ({ label: `${label}, ${also.label}`, colour: () => colour(number), dashed: true })));
-      columns.push(...flows.map(({ flow }) => also.take(flow)));
-    }
-    const times = longest(all);
-    chart.show(lines, times, columns.map((column) => fill(column, times.length)));
+    const lines: Line[] = [];
+    const tables = all.flatMap((run, n): uPlot.AlignedData[] => {
+      const { series } = run;
+      if (!series || series.time.length === 0) return [];
+      const columns: Column[] = [];
+      series.flows.forEach((flow, m) => {
+        const [label, number] = [name(run, flow.name, all.length), n * series.flows.length + m];
+        lines.push({ label, colour: () => colour(number) });
+        columns.push(take(flow));
+        if (!also) return;
+        lines.push({ label: `${label}, ${also.label}`, colour: () => colour(number), dashed: true });
+        columns.push(also.take(flow));
+      });
+      return [[series.time, ...columns]];
+    });
+    // Runs get on at paces of their own, and keep as many moments as they can: what they have is put together by time.
+    const [times = [], ...columns] = tables.length > 1 ? uPlot.join(tables) : (tables[0] ?? [[]]);
+    chart.show(lines, times as number[], columns as Column[]);
   }
 
   private draw(): void {
@@ -187,7 +213,9 @@ class Tab {
     this.pause.textContent = this.paused && goesOn ? "Go on" : "Pause";
     this.start.textContent = goesOn ? "Run again" : "Run";
     const wrong = runs.all.flatMap((run) => (run.wrong ? [run.wrong] : []));
-    this.scenario.mark(wrong);
+    // What is typed meanwhile is marked by whoever checks it.
+    if (wrong.length !== this.marked) this.scenario.mark(wrong);
+    this.marked = wrong.length;
     this.packets.show(runs.all.flatMap((run) => (run.series ? [run.series] : [])));
     const at = longest(runs.all).at(-1);
     const began = runs.all.find((run) => run.series)?.series?.began;
@@ -235,7 +263,3 @@ function name(run: Run, flow: string, runs: number): string {
   return several ? `${variant}, ${flow}` : variant;
 }
 
-/** A column as long as the longest one. */
-function fill(column: Column, length: number): Column {
-  return column.length >= length ? column : [...column, ...Array<null>(length - column.length).fill(null)];
-}

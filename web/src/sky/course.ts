@@ -28,16 +28,16 @@ export class Course {
     this.isWhole = part.is_last;
   }
 
-  /** The route at a time, as far as it is known. */
+  /** The route at a time; nothing where it is not known yet. The last sample holds until the end. */
   at(time: number): Sample | null {
-    const number = Math.min(Math.floor(time / this.sky.step_s), this.samples.length - 1);
-    return this.samples[number] ?? null;
+    const number = Math.floor(time / this.sky.step_s);
+    return this.samples[number] ?? (this.isWhole ? (this.samples.at(-1) ?? null) : null);
   }
 
   /** The links between satellites at a time: two numbers each. The array is another one only when they are others. */
   linksOf(time: number): Uint32Array {
-    if (time < this.linksAt) this.start();
-    let changed = this.linksAt > time;
+    let changed = time < this.linksAt;
+    if (changed) this.start();
     for (let next = this.changes[this.done]; next && next.time_s <= time; next = this.changes[++this.done]) {
       const key = this.key(next.a, next.b);
       if (next.up) this.up.add(key);

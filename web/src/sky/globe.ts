@@ -38,6 +38,7 @@ export class Globe implements View {
   private readonly nodes: Positions;
   private readonly paths: Positions;
   private readonly indices: WebGLBuffer;
+  private readonly forget: () => void;
   private links: Uint32Array | null = null;
   /** How it was seen when it was drawn last. */
   private seen: Float32Array = new Float32Array(16);
@@ -55,11 +56,19 @@ export class Globe implements View {
     this.nodes = new Positions(gl);
     this.paths = new Positions(gl);
     this.indices = gl.createBuffer();
+    gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
     this.ground();
-    onTheme(() => {
+    this.forget = onTheme(() => {
       this.ground();
       changed();
     });
+    this.face(35, -38);
+  }
+
+  /** It will not be seen again: the graphics card has its memory back. */
+  close(): void {
+    this.forget();
+    this.gl.getExtension("WEBGL_lose_context")?.loseContext();
   }
 
   /** Turns to a place. */
@@ -168,7 +177,6 @@ export class Globe implements View {
     const { gl } = this;
     const canvas = h("canvas", { width: 2048, height: 1024 });
     paint(canvas, 1.5);
-    gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, gl.RGBA, gl.UNSIGNED_BYTE, canvas);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.LINEAR);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_S, gl.REPEAT);

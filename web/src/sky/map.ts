@@ -14,6 +14,8 @@ type Place = [number, number];
 
 export class FlatMap implements View {
   readonly element: HTMLCanvasElement;
+  /** It will not be seen again. */
+  readonly close: () => void;
   private readonly land = h("canvas");
   private readonly behind = h("canvas");
   private pixels = new Pixels(1, 1);
@@ -25,7 +27,7 @@ export class FlatMap implements View {
 
   constructor(changed: () => void) {
     this.element = h("canvas", { class: "map", role: "img", "aria-label": "Map with the satellites" });
-    onTheme(() => {
+    this.close = onTheme(() => {
       this.land.width = 0;
       changed();
     });

@@ -1,6 +1,6 @@
 // A sky: what the server says of it, and what is drawn of it at a time.
 
-import { Talk, type Wrong } from "../api";
+import { LOST, Talk, type Wrong } from "../api";
 import { Course } from "./course";
 import { Frames } from "./frames";
 import { footprint, place, sun } from "./geometry";
@@ -41,6 +41,7 @@ export class Model {
         changed();
       },
       wrong,
+      closed: () => wrong(LOST),
     });
   }
 

@@ -9,6 +9,7 @@ import { copy, field, h, options } from "../dom";
 import { said } from "../editor";
 import { delay, or, time } from "../format";
 import type { Shown } from "../main";
+import { quoted } from "../run/copies";
 import * as state from "../state";
 import { FlatMap } from "./map";
 import { Globe } from "./globe";
@@ -25,22 +26,29 @@ const LAYERS: readonly (readonly [keyof Layers, string])[] = [
   ["night", "day and night"],
 ];
 const HIDDEN = "hide";
+/** Seconds between two checks of links, as in the command. */
+const UPDATE_S = 10;
+/** Most bytes of element sets: what the server takes at once, and some room. */
+const MOST_BYTES = 2_000_000;
 const NAMES = { czml: "CZML", geojson: "GeoJSON" };
 
 export async function sky(about: About): Promise<Shown> {
   const tab = new Tab(about, await once<Lists>("list"));
-  return { element: tab.element, seen: (seen) => tab.seen(seen) };
+  return { element: tab.element, seen: (seen) => tab.seen(seen), close: () => tab.close() };
 }
 
 class Tab {
   readonly element: HTMLElement;
   private model: Model | null = null;
   private view: View;
+  private globe: Globe | null = null;
+  private readonly flat = new FlatMap(() => this.touch());
   private scene: Scene | null = null;
-  private clock = state.number("t", 0);
+  private clock = Math.max(0, state.number("t", 0));
   private last = 0;
   /** When the numbers were told last. */
   private told = 0;
+  private written = 0;
   private playing = !matchMedia("(prefers-reduced-motion: reduce)").matches;
   private visible = false;
   private stale = true;
@@ -76,9 +84,9 @@ class Tab {
       const box: HTMLInputElement = h("input", { type: "checkbox", checked: this.layers[name], on: { change: () => this.toggle(name, box.checked) } });
       return h("label", { class: "check" }, box, label);
     });
-    this.view = this.flat() ? new FlatMap(() => this.touch()) : this.globe();
+    this.view = this.chosen();
     const views = (["globe", "map"] as const).map((name) => {
-      const radio = h("input", { type: "radio", name: "view", value: name, checked: (name === "map") === this.flat(), on: { change: () => this.turnTo(name) } });
+      const radio = h("input", { type: "radio", name: "view", value: name, checked: (name === "map") === this.isFlat(), on: { change: () => this.turnTo(name) } });
       return h("label", { class: "check" }, radio, name);
     });
     this.length.addEventListener("change", () => this.ask());
@@ -110,30 +118,39 @@ class Tab {
     this.ask();
   }
 
+  close(): void {
+    this.visible = false;
+    this.model?.close();
+    this.chart.close();
+    this.globe?.close();
+    this.flat.close();
+  }
+
   seen(seen: boolean): void {
     this.visible = seen;
     this.last = 0;
     if (seen) requestAnimationFrame((now) => this.tick(now));
   }
 
-  private flat(): boolean {
+  private isFlat(): boolean {
     return state.get("view") === "map";
   }
 
-  private globe(): View {
+  /** The view that is chosen. There is one globe: each would take memory of the graphics card. */
+  private chosen(): View {
+    if (this.isFlat()) return this.flat;
     try {
-      const globe = new Globe(() => this.touch());
-      globe.face(35, -38);
-      return globe;
+      this.globe ??= new Globe(() => this.touch());
+      return this.globe;
     } catch (error) {
       this.trouble.textContent = (error as Error).message;
-      return new FlatMap(() => this.touch());
+      return this.flat;
     }
   }
 
   private turnTo(name: "globe" | "map"): void {
     state.set({ view: name === "map" ? "map" : null });
-    const view = name === "map" ? new FlatMap(() => this.touch()) : this.globe();
+    const view = this.chosen();
     this.view.element.replaceWith(view.element);
     this.view = view;
     this.touch();
@@ -147,7 +164,12 @@ class Tab {
   }
 
   private async load(): Promise<void> {
-    this.elements = await this.file.files?.[0]?.text();
+    const file = this.file.files?.[0];
+    if (file && file.size > MOST_BYTES) {
+      this.trouble.textContent = `${file.name}: it is longer than ${MOST_BYTES / 1e6} MB`;
+      return;
+    }
+    this.elements = await file?.text();
     this.ask();
   }
 
@@ -165,7 +187,7 @@ class Tab {
       to: this.to.value,
       duration_s: duration,
       step_s: step,
-      update_interval_s: Math.max(10, step),
+      update_interval_s: UPDATE_S,
       ...(mask === "" ? {} : { elevation_mask_deg: Number(mask) }),
       ...(this.elements === undefined ? {} : { elements: this.elements }),
     };
@@ -179,9 +201,14 @@ class Tab {
     this.model = new Model(asked, changed, (wrong: Wrong) => (this.trouble.textContent = said(wrong)));
   }
 
+  /** The command that computes the same; element sets have to be in a file of their name. */
   private command(): string {
-    const place = (name: string) => (/^[\w.,-]+$/.test(name) ? name : `"${name}"`);
-    return `bentpipe orbit ${this.constellation.value} --from ${place(this.from.value)} --to ${place(this.to.value)} --duration "${this.length.value} s" --czml sky.czml --geojson sky.geojson`;
+    const { asked } = this.model ?? {};
+    if (!asked) return "";
+    const mask = asked.elevation_mask_deg === undefined ? "" : ` --mask ${asked.elevation_mask_deg}`;
+    const orbit = `bentpipe orbit ${quoted(asked.constellation)} --from ${quoted(asked.from)} --to ${quoted(asked.to)}${mask} --step '${asked.step_s} s'`;
+    // GeoJSON shows the first sample: what is shown here.
+    return `${orbit} --duration '${asked.duration_s} s' --czml sky.czml\n${orbit} --first '${Math.round(this.clock)} s' --duration '${asked.step_s} s' --geojson sky.geojson`;
   }
 
   /** Saves what the server writes: CZML of all the time, GeoJSON of what is shown. */
@@ -199,6 +226,7 @@ class Tab {
 
   private turn(): void {
     this.playing = !this.playing;
+    if (!this.playing) state.set({ t: Math.round(this.clock) });
     this.label();
     this.touch();
   }
@@ -209,7 +237,9 @@ class Tab {
 
   private seek(at: number): void {
     this.clock = Math.max(0, Math.min(Number(this.slider.max), at));
-    state.set({ t: Math.round(this.clock) });
+    // Browsers take no more than some addresses a second.
+    clearTimeout(this.written);
+    this.written = window.setTimeout(() => state.set({ t: Math.round(this.clock) }), 200);
     this.touch();
   }
 
@@ -226,7 +256,7 @@ class Tab {
     // Time goes on only as far as the route is known, and stands while positions are awaited.
     const known = this.model?.course?.samples.at(-1)?.time_s ?? 0;
     if (this.playing && this.scene) {
-      this.clock = Math.min(known, this.clock + seconds * speed);
+      this.clock = Math.max(this.clock, Math.min(known, this.clock + seconds * speed));
       if (this.clock >= Number(this.slider.max)) this.clock = 0;
       this.touch();
     }

@@ -19,7 +19,7 @@ through SSH or a proxy with TLS.";
 /// `bentpipe serve`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Serve {
-    /// The folder whose files scenarios of the page may name
+    /// The folder with results of sweeps, whose files scenarios of the page may name
     #[arg(value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// Where the page is; another address than one of this host alone needs a token
@@ -31,7 +31,8 @@ pub(crate) struct Serve {
     /// Where a gateway serves its status; may be given several times
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) gateway: Vec<String>,
-    /// Open the page in a browser, if there is a desktop
-    #[arg(long)]
+    /// Open the page in a browser, if there is a desktop; with a token open the address that is printed, as other users of this host see
+    /// what programs are told
+    #[arg(long, conflicts_with = "token_file")]
     pub(crate) open: bool,
 }

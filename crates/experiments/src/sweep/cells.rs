@@ -1,7 +1,7 @@
 //! What a result comes to, cell by cell, for pictures: means over the seeds, and the runs that they are made of.
 
 use std::collections::HashMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
@@ -17,9 +17,14 @@ use super::file::FileError;
 use super::parquet_file::{each_batch, reader};
 use super::table::{SWEEP, VERSION, read, run_numbers};
 use crate::compare::estimate;
+use crate::progress::Progress;
 
-/// The most cells of a result that are told of.
+/// The most cells of a result that are told of, its most rows, and the most runs that are told of one by one.
 const MOST: usize = 10_000;
+const MOST_ROWS: usize = 5_000_000;
+const MOST_RUNS: usize = 1_000;
+/// Rows that are read at once: texts may be long.
+const AT_ONCE: usize = 1_024;
 
 /// A result, cell by cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -50,8 +55,10 @@ pub struct Cell {
     pub values: Vec<String>,
     /// The variant, where there are some.
     pub variant: Option<String>,
-    /// The number of its first run; the others follow.
+    /// The number of its first run.
     pub first_run: u64,
+    /// The number of its last run. In a shard not all that lie between are there.
+    pub last_run: u64,
     /// How many there are.
     pub runs: u64,
     /// The measure over its runs; none where no run has it.
@@ -69,11 +76,11 @@ pub struct CellRun {
     pub values: Values,
 }
 
-/// Reads the cells of a result, with a measure.
+/// Reads the cells of a result, with a measure, as long as somebody waits for it.
 ///
 /// # Errors
-/// When the file is no result of a sweep, cannot be read, or has more than ten thousand cells.
-pub fn cells(path: &Path, measure: &Column) -> Result<Cells, FileError> {
+/// When the file is no result of a sweep, cannot be read, or has more than ten thousand cells or five million rows.
+pub fn cells(path: &Path, measure: &Column, progress: &dyn Progress) -> Result<Cells, FileError> {
     let place = COLUMNS.iter().position(|column| column.name == measure.name).unwrap_or_default();
     let not_one = |problem: &str| FileError::not_of_a_sweep(path, problem);
     let (_, schema) = reader(path, 1)?;
@@ -83,7 +90,12 @@ pub fn cells(path: &Path, measure: &Column) -> Result<Cells, FileError> {
     let mut found: Vec<(Cell, Vec<f64>)> = Vec::new();
     let mut places: HashMap<(Vec<String>, Option<String>), usize> = HashMap::new();
     let range = axes.clone();
-    each_batch(path, |batch| {
+    let mut left = MOST_ROWS;
+    each_batch(path, AT_ONCE, |batch| {
+        wanted(path, progress)?;
+        left = left
+            .checked_sub(batch.num_rows())
+            .ok_or_else(|| not_one(&format!("it has more than {MOST_ROWS} rows")))?;
         let rows = read(batch).map_err(|problem| not_one(&problem))?;
         let numbers = run_numbers(batch).map_err(|problem| not_one(&problem))?;
         for (row, ((_, values), run)) in rows.iter().zip(numbers).enumerate() {
@@ -95,11 +107,13 @@ pub fn cells(path: &Path, measure: &Column) -> Result<Cells, FileError> {
             }
             if cell == next {
                 let (values, variant) = key;
-                let cell = Cell { values, variant, first_run: *run, runs: 0, measure: None };
+                let (first_run, last_run) = (*run, *run);
+                let cell = Cell { values, variant, first_run, last_run, runs: 0, measure: None };
                 found.push((cell, Vec::new()));
             }
             let (cell, measured) = &mut found[cell];
             cell.runs += 1;
+            cell.last_run = cell.last_run.max(*run);
             measured.extend(number(values[place]));
         }
         Ok(())
@@ -120,14 +134,19 @@ pub fn cells(path: &Path, measure: &Column) -> Result<Cells, FileError> {
     })
 }
 
-/// Reads the runs of a result with these numbers.
+/// Reads the runs of a result with these numbers, the first thousand of them, as long as somebody waits for it.
 ///
 /// # Errors
 /// When the file is no result of a sweep or cannot be read.
-pub fn runs(path: &Path, numbers: Range<u64>) -> Result<Vec<CellRun>, FileError> {
+pub fn runs(
+    path: &Path,
+    numbers: RangeInclusive<u64>,
+    progress: &dyn Progress,
+) -> Result<Vec<CellRun>, FileError> {
     let not_one = |problem: &str| FileError::not_of_a_sweep(path, problem);
     let mut found = Vec::new();
-    each_batch(path, |batch| {
+    each_batch(path, AT_ONCE, |batch| {
+        wanted(path, progress)?;
         let rows = read(batch).map_err(|problem| not_one(&problem))?;
         let seeds =
             batch.column_by_name("seed").filter(|seeds| *seeds.data_type() == DataType::UInt64);
@@ -135,13 +154,17 @@ pub fn runs(path: &Path, numbers: Range<u64>) -> Result<Vec<CellRun>, FileError>
         let seeds = seeds.as_primitive::<UInt64Type>().values();
         let of_batch = run_numbers(batch).map_err(|problem| not_one(&problem))?;
         for ((run, seed), (_, values)) in of_batch.iter().zip(seeds).zip(rows) {
-            if numbers.contains(run) {
+            if numbers.contains(run) && found.len() < MOST_RUNS {
                 found.push(CellRun { run: *run, seed: *seed, values });
             }
         }
         Ok(())
     })?;
     Ok(found)
+}
+
+fn wanted(path: &Path, progress: &dyn Progress) -> Result<(), FileError> {
+    if progress.is_wanted() { Ok(()) } else { Err(FileError::disk(path, "broken off")) }
 }
 
 /// A value as a number.

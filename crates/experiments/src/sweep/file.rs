@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use super::columns::{Value, Values};
 use super::hash::RunHash;
-use super::parquet_file::{ParquetFile, each_batch};
+use super::parquet_file::{GROUP, ParquetFile, each_batch};
 use super::plan::{Cell, Sweep};
 use super::run::Row;
 use super::shard::Shard;
@@ -272,7 +272,7 @@ fn beside(out: &Path, ending: &str) -> PathBuf {
 
 /// Adds the rows of a result.
 fn read_result(out: &Path, known: &mut HashMap<RunHash, Values>) -> Result<(), FileError> {
-    each_batch(out, |batch| {
+    each_batch(out, GROUP, |batch| {
         let rows = read(batch).map_err(|problem| FileError::not_of_a_sweep(out, &problem))?;
         known.extend(rows);
         Ok(())

@@ -15,7 +15,7 @@ use parquet::file::properties::WriterProperties;
 use super::file::FileError;
 
 /// Rows of a row group.
-const GROUP: usize = 1 << 16;
+pub(super) const GROUP: usize = 1 << 16;
 
 /// A file that gets its name when it is whole.
 pub(super) struct ParquetFile {
@@ -81,13 +81,14 @@ pub(super) fn reader(
     reader.map_err(|error| FileError::disk(path, error))
 }
 
-/// Gives each batch of a file to `take`.
+/// Gives the rows of a file to `take`, so many at once at most.
 pub(super) fn each_batch(
     path: &Path,
+    rows: usize,
     mut take: impl FnMut(&RecordBatch) -> Result<(), FileError> + Send,
 ) -> Result<(), FileError> {
     let read = guarded(move || {
-        let (mut batches, _) = reader(path, GROUP)?;
+        let (mut batches, _) = reader(path, rows)?;
         batches.try_for_each(|batch| take(&batch.map_err(|error| FileError::disk(path, error))?))
     });
     read.unwrap_or_else(|problem| Err(FileError::disk(path, problem)))

@@ -90,6 +90,12 @@ class Comparison:
 
         return figures.comparison(self, dark=dark)
 
+    def plot_distribution(self, *, dark: bool = False) -> Figure:
+        """The empirical distribution of the goodput of each variant. Needs matplotlib 3.8."""
+        from bentpipe import figures
+
+        return figures.distribution(self, dark=dark)
+
     def __repr__(self) -> str:
         best = self.ranking["variant"][0]
         return f"<bentpipe.Comparison on {self.scenario}: {len(self.ranking)} variants, {self.replications} runs each, best {best}>"

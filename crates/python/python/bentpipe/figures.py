@@ -47,6 +47,21 @@ def comparison(result: Comparison, *, dark: bool = False) -> Figure:
     return figure
 
 
+def distribution(result: Comparison, *, dark: bool = False) -> Figure:
+    """The empirical distribution of the goodput of each variant: which share of its runs was slower than x."""
+    with styled(dark) as ink:
+        figure, (axes,) = canvas(1, 2.8)
+        for number, name in enumerate(result.ranking["variant"]):
+            pairs = zip(result.runs["variant"], result.runs["goodput_bps"], strict=True)
+            axes.ecdf([bps / 1e6 for variant, bps in pairs if variant == name], color=ink.hue(number), label=name)
+        axes.set_xlim(left=0)
+        axes.set_xlabel(f"goodput, Mbit/s: {result.replications} runs of each variant")
+        axes.set_ylabel("share of the runs, 0 to 1", color=ink.text)
+        axes.set_title(result.scenario)
+        legend(axes)
+    return figure
+
+
 def run(result: Run, *, dark: bool = False) -> Figure:
     """Goodput, window and round-trip time of each flow over time."""
     samples = result.samples

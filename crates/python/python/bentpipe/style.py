@@ -1,4 +1,4 @@
-"""The one style of all figures: the colours of Okabe and Ito, which people with any sight of colours tell apart."""
+"""The one style of all figures."""
 
 from __future__ import annotations
 
@@ -30,8 +30,25 @@ class Ink:
         return self.hues[number % len(self.hues)]
 
 
-LIGHT = Ink("#ffffff", "#1a1a1a", "#d0d0d0", ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"))
-DARK = Ink("#16181d", "#e8e8e8", "#3c4048", ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00"))
+# Those of the command's figures: Okabe and Ito's but for yellow, which is lost on white, and then some of Paul Tol's.
+LIGHT = Ink(
+    "#ffffff",
+    "#1a1a1a",
+    "#d0d0d0",
+    (
+        *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),
+        *("#882255", "#999933", "#44AA99", "#AA4499", "#785EF0", "#1a1a1a"),
+    ),
+)
+DARK = Ink(
+    "#14171a",
+    "#e8eaed",
+    "#3c4048",
+    (
+        *("#2E90D0", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"),
+        *("#D66EA0", "#BABA52", "#44AA99", "#CE70C0", "#9A86FF", "#e8eaed"),
+    ),
+)
 
 
 def ink(dark: bool) -> Ink:

@@ -40,7 +40,21 @@ pub(super) async fn scenario(State(state): State<Shared>, body: String) -> Respo
 
 /// Whether a text is the configuration of a gateway: what `bentpipe gateway --check` says of a file, except of its key file,
 /// its user and the mode of the file.
-pub(super) async fn gateway(body: String) -> Response<Body> {
+pub(super) async fn gateway(State(state): State<Shared>, body: String) -> Response<Body> {
+    let place = match state.places().take(Instant::now()) {
+        Ok(place) => place,
+        Err(why) => return json(&Checked { wrong: vec![Wrong::plain(why)] }),
+    };
+    let checking = tokio::task::spawn_blocking(move || {
+        let wrong = wrong_with(&body);
+        drop(place);
+        wrong
+    });
+    let cannot = |_| vec![Wrong::plain("this configuration cannot be read; please report it")];
+    json(&Checked { wrong: checking.await.unwrap_or_else(cannot) })
+}
+
+fn wrong_with(body: &str) -> Vec<Wrong> {
     // No file of this name is read: it is what messages begin with.
     const NAME: &str = "gateway.toml";
     let said = |errors: &ConfigErrors| -> Vec<Wrong> {
@@ -51,11 +65,10 @@ pub(super) async fn gateway(body: String) -> Response<Body> {
         };
         errors.iter().map(wrong).collect()
     };
-    let wrong = match Config::parse(NAME, &body) {
+    match Config::parse(NAME, body) {
         Err(errors) => said(&errors),
         Ok(config) => {
             doubt(&config, Path::new("")).map_or_else(|doubts| said(&doubts), |()| Vec::new())
         }
-    };
-    json(&Checked { wrong })
+    }
 }

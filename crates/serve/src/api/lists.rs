@@ -1,5 +1,7 @@
 //! What there is: the same lists as the command's.
 
+use std::sync::LazyLock;
+
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{Response, StatusCode};
@@ -53,19 +55,23 @@ pub(super) async fn about(State(state): State<Shared>) -> Response<Body> {
     })
 }
 
-/// The document of `bentpipe list --json`.
+/// The document of `bentpipe list --json`, which is made once.
 pub(super) async fn list() -> Response<Body> {
+    static LISTS: LazyLock<Result<Value, String>> = LazyLock::new(lists);
+    match &*LISTS {
+        Ok(document) => json(document),
+        Err(why) => refused(StatusCode::INTERNAL_SERVER_ERROR, why),
+    }
+}
+
+fn lists() -> Result<Value, String> {
     let mut document = Map::new();
     for kind in Kind::ALL {
-        let listed = entries(kind)
-            .map_err(|error| error.to_string())
-            .and_then(|entries| serde_json::to_value(entries).map_err(|error| error.to_string()));
-        match listed {
-            Ok(listed) => drop(document.insert(kind.name().to_owned(), listed)),
-            Err(why) => return refused(StatusCode::INTERNAL_SERVER_ERROR, &why),
-        }
+        let entries = entries(kind).map_err(|error| error.to_string())?;
+        let entries = serde_json::to_value(entries).map_err(|error| error.to_string())?;
+        document.insert(kind.name().to_owned(), entries);
     }
-    json(&Value::Object(document))
+    Ok(Value::Object(document))
 }
 
 /// The text of a scenario that comes with the program.

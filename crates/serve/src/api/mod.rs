@@ -6,11 +6,12 @@ mod lists;
 
 use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::http::StatusCode;
 use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get, post};
+use serde::Deserialize;
 
 use crate::answer::{json, refused, text};
 use crate::guard::guard;
@@ -58,15 +59,18 @@ fn results(api: Router<Shared>) -> Router<Shared> {
 }
 
 async fn run(State(state): State<Shared>, upgrade: WebSocketUpgrade) -> Response {
-    Talk::with(upgrade, |talk| crate::run::session(talk, state))
+    let of_talk = state.clone();
+    Talk::with(&state, upgrade, |talk| crate::run::session(talk, of_talk))
 }
 
 async fn study(State(state): State<Shared>, upgrade: WebSocketUpgrade) -> Response {
-    Talk::with(upgrade, |talk| crate::study::session(talk, state))
+    let of_talk = state.clone();
+    Talk::with(&state, upgrade, |talk| crate::study::session(talk, of_talk))
 }
 
 async fn sky(State(state): State<Shared>, upgrade: WebSocketUpgrade) -> Response {
-    Talk::with(upgrade, |talk| crate::sky::session(talk, state))
+    let of_talk = state.clone();
+    Talk::with(&state, upgrade, |talk| crate::sky::session(talk, of_talk))
 }
 
 /// All gateways, as they are now.
@@ -74,9 +78,25 @@ async fn gateways(State(state): State<Shared>) -> Response {
     json(&state.gateways().now())
 }
 
+/// Since when something is asked, in seconds of the watch.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Since {
+    #[serde(default = "always")]
+    since: f64,
+}
+
+fn always() -> f64 {
+    -1.0
+}
+
 /// What was seen of one within the last hour.
-async fn history(State(state): State<Shared>, Path(number): Path<usize>) -> Response {
-    match state.gateways().history(number) {
+async fn history(
+    State(state): State<Shared>,
+    Path(number): Path<usize>,
+    Query(Since { since }): Query<Since>,
+) -> Response {
+    match state.gateways().history(number, since) {
         Some(history) => json(&history),
         None => refused(StatusCode::NOT_FOUND, "there is no gateway of this number"),
     }

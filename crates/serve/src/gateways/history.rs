@@ -80,15 +80,17 @@ impl History {
         self.0.push_back(Look { time_s, total, peers });
     }
 
-    pub(super) fn columns(&self) -> Columns {
+    /// The looks after this time.
+    pub(super) fn columns(&self, since: f64) -> Columns {
         let mut columns = Columns::default();
+        let first = self.0.partition_point(|look| look.time_s <= since);
         // However often a gateway's peers change, so many of them have columns.
         for (name, _) in self.0.iter().flat_map(|look| &look.peers) {
             if columns.peers.len() < PEERS && !columns.peers.contains_key(name) {
                 columns.peers.insert(name.clone(), PeerColumns::default());
             }
         }
-        for look in &self.0 {
+        for look in self.0.range(first..) {
             columns.time_s.push(look.time_s);
             columns.sent_bytes.push(look.total.map(|total| total.sent));
             columns.received_bytes.push(look.total.map(|total| total.received));
@@ -145,8 +147,10 @@ mod tests {
         for second in 0..4000_u32 {
             history.push(f64::from(second), (second % 2 == 0).then_some(&seen));
         }
-        let columns = history.columns();
+        let columns = history.columns(-1.0);
         assert_eq!((columns.time_s.len(), columns.time_s[0]), (3600, 400.0));
+        let latest = history.columns(3997.0);
+        assert_eq!((latest.time_s, latest.peers["sea"].up.len()), (vec![3998.0, 3999.0], 2));
         assert_eq!((columns.open[0], columns.open[1]), (Some(1), None));
         let sea = &columns.peers["sea"];
         assert_eq!((sea.up.len(), sea.up[0], sea.up[1]), (3600, Some(true), None));
@@ -159,6 +163,6 @@ mod tests {
             let seen = status(Role::Hub, vec![peer(&format!("peer-{second}"), true)]);
             history.push(f64::from(second), Some(&seen));
         }
-        assert_eq!(history.columns().peers.len(), PEERS);
+        assert_eq!(history.columns(-1.0).peers.len(), PEERS);
     }
 }

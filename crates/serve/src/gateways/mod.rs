@@ -32,6 +32,8 @@ struct Watched {
 #[derive(Debug, Default)]
 struct Seen {
     now: Option<Status>,
+    /// When that was, in seconds since the watch began.
+    at_s: f64,
     /// What was wrong at the last look.
     error: Option<String>,
     history: History,
@@ -41,7 +43,7 @@ struct Seen {
 #[derive(Serialize)]
 pub(crate) struct Now {
     address: String,
-    /// Seconds since the watch began.
+    /// When it was asked last, in seconds since the watch began.
     time_s: f64,
     status: Option<Status>,
     error: Option<String>,
@@ -71,9 +73,9 @@ impl Gateways {
         self.0.iter().map(|watched| watched.now()).collect()
     }
 
-    /// What was seen of one within the last hour.
-    pub(crate) fn history(&self, number: usize) -> Option<Columns> {
-        Some(self.0.get(number)?.seen().history.columns())
+    /// What was seen of one within the last hour, after this many seconds of the watch.
+    pub(crate) fn history(&self, number: usize, since: f64) -> Option<Columns> {
+        Some(self.0.get(number)?.seen().history.columns(since))
     }
 
     /// Where one serves its status.
@@ -96,6 +98,7 @@ impl Watched {
     fn take(&self, status: Result<Status, String>) {
         let time_s = self.began.elapsed().as_secs_f64();
         let mut seen = self.seen();
+        seen.at_s = time_s;
         match status {
             Ok(status) => {
                 seen.history.push(time_s, Some(&status));
@@ -111,8 +114,7 @@ impl Watched {
     fn now(&self) -> Now {
         let seen = self.seen();
         let (status, error) = (seen.now.clone(), seen.error.clone());
-        let time_s = self.began.elapsed().as_secs_f64();
-        Now { address: self.address.clone(), time_s, status, error }
+        Now { address: self.address.clone(), time_s: seen.at_s, status, error }
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {

@@ -16,6 +16,9 @@ pub(super) struct Packet {
     time_s: f64,
     /// The direction of a link, numbered as in the list of links of the run.
     direction: usize,
+    /// The numbers of the nodes that sent it and that it is for.
+    from: u16,
+    to: u16,
     /// Bytes of the segment.
     bytes: usize,
     /// What its header says; nothing of protocols whose segments are sealed or have no numbers.
@@ -42,7 +45,8 @@ impl Packet {
             xstp::PROTOCOL => of_xstp(bytes, seen),
             _ => None,
         };
-        Self { time_s, direction, bytes: seen.bytes.len(), header }
+        let (from, to) = (seen.envelope.from, seen.envelope.to);
+        Self { time_s, direction, from, to, bytes: seen.bytes.len(), header }
     }
 }
 

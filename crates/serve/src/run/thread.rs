@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use super::asked::Asked;
 use super::watch::{Fact, Watch};
 use crate::answer::Wrong;
-use crate::state::State;
+use crate::state::{Bounded, State};
 
 /// Time between samples where the scenario does not say, and the shortest one.
 const SAMPLE_EVERY: Span = Span::from_millis(100);
@@ -27,6 +27,8 @@ pub(super) struct Began {
     /// It ends here at the latest.
     duration_s: f64,
     sample_every_s: f64,
+    /// Names of the nodes, in the order of their numbers.
+    nodes: Vec<String>,
     flows: Vec<Flow>,
     /// The directions of links, in the order of their numbers.
     links: Vec<Link>,
@@ -73,6 +75,7 @@ impl Began {
             seed: spec.seed,
             duration_s: spec.duration.as_secs_f64(),
             sample_every_s: every.as_secs_f64(),
+            nodes: spec.nodes.clone(),
             flows: spec.flows.iter().map(flow).collect(),
             links: spec.directions().into_iter().map(link).collect(),
             variant: asked.variant.clone(),
@@ -89,7 +92,7 @@ pub(super) fn run(asked: &Asked, state: &State, told: &mpsc::Sender<Fact>) {
 }
 
 fn happen(asked: &Asked, state: &State, told: &mpsc::Sender<Fact>) -> Result<(), Wrong> {
-    let written = state.scenario(&asked.scenario)?;
+    let Bounded { scenario: written, is_cut } = state.scenario(&asked.scenario)?;
     let scenario = match asked.variant.as_deref().map(str::parse::<Variant>) {
         None => written,
         Some(Ok(variant)) => as_variant(&written, &variant)?,
@@ -113,7 +116,7 @@ fn happen(asked: &Asked, state: &State, told: &mpsc::Sender<Fact>) -> Result<(),
         let most = state.limits().memory;
         return Err(Wrong::plain(format!("the run was ended: this process has more than {most}")));
     }
-    let cut = summary.simulated_seconds >= state.limits().simulated.as_secs_f64();
+    let cut = is_cut && summary.simulated_seconds >= state.limits().simulated.as_secs_f64();
     drop(told.blocking_send(Fact::Ended { summary: Box::new(summary), limits, cut }));
     Ok(())
 }

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 pub(crate) use self::asked::Asked;
 use self::waiting::Waiting;
 use crate::answer::Wrong;
-use crate::state::{Shared, State};
+use crate::state::{Bounded, Shared, State};
 use crate::talk::{Gone, Talk};
 
 /// Seeds of each point of an experiment: all of its runs are planned at once.
@@ -38,6 +38,8 @@ enum Told {
         runs: Vec<Run>,
         legend: Vec<Legend>,
         left_out: Vec<String>,
+        /// Runs end at the longest time that is simulated here.
+        cut: bool,
     },
     Reproduced {
         experiments: Box<Experiments>,
@@ -131,7 +133,7 @@ fn of_variants(
     variants: &[String],
     reps: u64,
 ) -> Result<Told, Wrong> {
-    let scenario = state.scenario(scenario)?;
+    let Bounded { scenario, is_cut } = state.scenario(scenario)?;
     let (variants, left_out) = match variants {
         [] => default_variants(&scenario, &[])?,
         named => {
@@ -155,7 +157,7 @@ fn of_variants(
         Legend { variant, summary }
     });
     let (comparison, legend) = (Box::new(compared.into_ranking()), legend.collect());
-    Ok(Told::Compared { comparison, runs, legend, left_out })
+    Ok(Told::Compared { comparison, runs, legend, left_out, cut: is_cut })
 }
 
 fn of_paper(waiting: &Waiting<'_>, experiment: &str, reps: Option<u64>) -> Result<Told, Wrong> {

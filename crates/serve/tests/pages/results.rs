@@ -49,6 +49,7 @@ async fn a_result_is_told_cell_by_cell_and_run_by_run() {
     assert_eq!(result["axes"], json!([{"key": "links.satellite.loss", "unit": null}]));
     let cells = result["cells"].as_array().expect("cells");
     assert_eq!(cells.len(), 2);
+    assert_eq!((&cells[0]["last_run"], &cells[1]["last_run"]), (&json!(2), &json!(5)));
     let of =
         |cell: &Value| (cell["values"][0].clone(), cell["first_run"].clone(), cell["runs"].clone());
     assert_eq!(of(&cells[0]), (json!("0"), json!(0), json!(3)));
@@ -56,7 +57,7 @@ async fn a_result_is_told_cell_by_cell_and_run_by_run() {
     let mean = cells[1]["measure"]["mean"].as_f64().expect("a mean");
 
     let runs =
-        document(&get(address, "/api/result/runs?name=runs.parquet&first=3&count=3", "").await);
+        document(&get(address, "/api/result/runs?name=runs.parquet&first=3&last=5", "").await);
     let runs = runs["runs"].as_array().expect("runs");
     let seeds: Vec<_> = runs.iter().map(|run| run["seed"].as_u64()).collect();
     assert_eq!(seeds, [Some(1), Some(2), Some(3)]);
@@ -79,8 +80,8 @@ async fn a_result_is_told_cell_by_cell_and_run_by_run() {
         ("/api/result?name=runs.parquet&measure=nothing", "404"),
         ("/api/result?name=..%2fruns.parquet&measure=goodput_bps", "404"),
         ("/api/result?name=runs.parquet", "400"),
-        ("/api/result/runs?name=runs.parquet&first=99999999999999999999&count=1", "400"),
-        ("/api/result/runs?name=runs.parquet&first=18446744073709551615&count=5", "200"),
+        ("/api/result/runs?name=runs.parquet&first=99999999999999999999&last=1", "400"),
+        ("/api/result/runs?name=runs.parquet&first=18446744073709551615&last=0", "200"),
     ] {
         let said = get(address, path, "").await;
         assert!(said.lines().next().is_some_and(|line| line.contains(code)), "{path}: {said}");
