@@ -84,8 +84,8 @@ export interface Listener<T> {
   told: (message: T) => void;
   wrong: (wrong: Wrong) => void;
   frame?: (frame: ArrayBuffer) => void;
-  /** The server has closed; `ended` says whether it had said all. */
-  closed?: (ended: boolean) => void;
+  /** The server has closed, after it said what is wrong or without that. */
+  closed?: (refused: boolean) => void;
 }
 
 /** What is told where the server has gone. */
@@ -101,13 +101,15 @@ export class Talk<T extends { kind: string }> {
     this.socket = new WebSocket(`ws://${location.host}/api/${path}`, protocols);
     this.socket.binaryType = "arraybuffer";
     this.socket.onopen = () => this.say(asked);
-    // A talk that has come to its end is closed in order.
-    this.socket.onclose = ({ wasClean, code }) => listener.closed?.(wasClean && code !== 1006 && code !== 1009);
+    let refused = false;
+    this.socket.onclose = () => listener.closed?.(refused);
     this.socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
       if (typeof data !== "string") return listener.frame?.(data);
       const message = JSON.parse(data) as T | ({ kind: "wrong" } & Wrong);
-      if (message.kind === "wrong") listener.wrong(message as Wrong);
-      else listener.told(message as T);
+      if (message.kind === "wrong") {
+        refused = true;
+        listener.wrong(message as Wrong);
+      } else listener.told(message as T);
     };
   }
 

@@ -18,7 +18,7 @@
 //! use bentpipe::sim::{Silent, run};
 //!
 //! // A file over a geostationary link, by TCP with CUBIC, with the seed 7.
-//! let changes = ["flows.file.size=1 MB", "flows.file.protocol=tcp", "flows.file.controller=cubic"];
+//! let changes = ["flows.file.size=1 MB", "flows.file.protocol=tcp", "flows.file.tcp.controller=cubic"];
 //! let changes: Result<Vec<_>, _> = changes.iter().map(|change| change.parse()).collect();
 //! let scenario = Scenario::open("geo")?.with(&changes?)?;
 //! let summary = run(&scenario.run_spec(Some(7), false)?, &mut Silent)?;

@@ -22,9 +22,9 @@
 //! let config = Config::parse("gateway.toml", text)?;
 //! assert_eq!((config.role, config.peers.len()), (Role::Hub, 1));
 //!
-//! // All that is wrong is told at once, with its key.
-//! let errors = Config::parse("gateway.toml", &text.replace("25300", "0")).unwrap_err();
-//! assert!(errors.to_string().contains("listen"));
+//! // What is wrong is told with its line, and what would be right.
+//! let errors = Config::parse("gateway.toml", &text.replace("allow", "alow")).unwrap_err();
+//! assert!(errors.to_string().contains("did you mean `allow`?"));
 //! # Ok::<(), bentpipe_gateway::ConfigErrors>(())
 //! ```
 

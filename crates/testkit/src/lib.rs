@@ -14,8 +14,8 @@
 //! let file = pattern(50_000);
 //! let (client, server) = (Config::default(), Config::default());
 //! let mut pair = Pair::new(client, server, Span::from_millis(250)).with_script(every_tenth).sending(file.clone());
-//! while pair.step() {}
-//! assert_eq!(pair.server.inbox, file);
+//! assert!(pair.run(Span::from_secs(600)));
+//! assert!(pair.server.inbox == file, "what arrived is not what was sent");
 //! ```
 
 pub mod elements;

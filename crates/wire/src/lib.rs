@@ -7,13 +7,15 @@
 //! use bentpipe_wire::xstp::{self, Segment};
 //! use bytes::BytesMut;
 //!
+//! let data = xstp::Flow { payload: "a file".into(), ..xstp::Flow::default() };
+//! let segment = Segment { body: xstp::Body::Flow(data), ..Segment::default() };
 //! let mut bytes = BytesMut::new();
-//! xstp::encode(&Segment::default(), None, &mut bytes);
+//! xstp::encode(&segment, None, &mut bytes);
 //! let bytes = bytes.freeze();
-//! assert_eq!(xstp::decode(bytes.clone(), None)?, Segment::default());
+//! assert_eq!(xstp::decode(bytes.clone(), None)?, segment);
 //! // A byte that is missing is an error, never a panic.
 //! assert!(xstp::decode(bytes.slice(1..), None).is_err());
-//! # Ok::<(), bentpipe_wire::DecodeError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod checksum;

@@ -32,6 +32,8 @@ export async function compare(about: About): Promise<Shown> {
 class Tab {
   readonly element: HTMLElement;
   private talk: Talk<Told> | null = null;
+  /** What was asked for has come. */
+  private done = false;
   /** What is compared. */
   private compares: Compared = { source: "", text: "" };
   private readonly chips: Chips;
@@ -117,6 +119,7 @@ class Tab {
     this.bar.hidden = false;
     this.bar.value = 0;
     this.stop.disabled = false;
+    this.done = false;
     this.talk = new Talk<Told>("study", asked, {
       told: (message) => this.told(message),
       wrong: (wrong) => {
@@ -124,8 +127,8 @@ class Tab {
         this.now.classList.add("bad");
         this.end(said(wrong));
       },
-      closed: (ended) => {
-        if (ended) return this.end();
+      closed: (refused) => {
+        if (refused || this.done) return this.end();
         this.now.classList.add("bad");
         this.end(LOST.message);
       },
@@ -140,6 +143,7 @@ class Tab {
   }
 
   private told(message: Told): void {
+    this.done = message.kind !== "progress";
     if (message.kind === "progress") {
       this.bar.max = message.total;
       this.bar.value = message.done;

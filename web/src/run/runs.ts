@@ -41,9 +41,9 @@ export class Runs {
           run.wrong = wrong;
           changed();
         },
-        closed: (ended) => {
+        closed: (refused) => {
           run.over = true;
-          if (!ended || (run.ended === null && run.wrong === null)) run.wrong ??= LOST;
+          if (!refused && run.ended === null) run.wrong = LOST;
           changed();
         },
       });

@@ -41,7 +41,9 @@ export class Model {
         changed();
       },
       wrong,
-      closed: () => wrong(LOST),
+      closed: (refused) => {
+        if (!refused) wrong(LOST);
+      },
     });
   }
 

@@ -24,7 +24,16 @@ pub(crate) async fn serve(options: Options) -> SocketAddr {
     address
 }
 
-/// All that is answered to these bytes, until the server closes.
+/// The answer to a request that asks the server to close. Who asks waits for it.
+pub(crate) async fn ask(address: SocketAddr, request: &str) -> String {
+    let mut tcp = TcpStream::connect(address).await.expect("it listens");
+    tcp.write_all(request.as_bytes()).await.expect("it reads");
+    let mut all = Vec::new();
+    tcp.read_to_end(&mut all).await.expect("an answer");
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+/// All that is answered to these bytes, and to nothing more, until the server closes.
 pub(crate) async fn answer(address: SocketAddr, request: &[u8]) -> String {
     let mut tcp = TcpStream::connect(address).await.expect("it listens");
     // A server that has seen enough closes while somebody still speaks.
@@ -39,7 +48,7 @@ pub(crate) async fn answer(address: SocketAddr, request: &[u8]) -> String {
 pub(crate) async fn get(address: SocketAddr, path: &str, headers: &str) -> String {
     let request =
         format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}\r\n");
-    answer(address, request.as_bytes()).await
+    ask(address, &request).await
 }
 
 /// A page's socket.

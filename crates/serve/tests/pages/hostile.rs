@@ -5,7 +5,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Value, json};
 
-use crate::common::{Socket, answer, get, serve, server};
+use crate::common::{Socket, answer, ask, get, serve, server};
 
 /// Requests that are changed at random, and how often.
 const CHANGED: usize = 2000;
@@ -65,7 +65,7 @@ async fn a_configuration_is_checked_as_the_gateway_checks_it() {
             "POST /api/check/gateway HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{text}",
             text.len()
         );
-        let said = answer(address, request.as_bytes()).await;
+        let said = ask(address, &request).await;
         let body = said.split("\r\n\r\n").nth(1).expect("a body").to_owned();
         serde_json::from_str::<Value>(&body).expect("JSON")["wrong"].clone()
     };

@@ -8,7 +8,7 @@ use bentpipe_scenario::Scenario;
 use bentpipe_serve::Options;
 use serde_json::{Value, json};
 
-use crate::common::{answer, get, serve};
+use crate::common::{ask, get, serve};
 
 /// Writes a sweep of two losses, one variant and three seeds.
 fn write(out: &Path) {
@@ -72,7 +72,7 @@ async fn a_result_is_told_cell_by_cell_and_run_by_run() {
         "POST /api/change HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
-    let changed = answer(address, request.as_bytes()).await;
+    let changed = ask(address, &request).await;
     assert!(changed.starts_with("HTTP/1.1 200") && changed.contains("loss = 0.02"), "{changed}");
 
     for (path, code) in [
