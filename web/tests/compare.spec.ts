@@ -11,7 +11,7 @@ test("variants are ranked with intervals, and a bar leads to its runs and to one
   await page.getByRole("button", { name: "Watch the run with seed 1" }).click();
   await expect(page.getByRole("tab", { name: "Run" })).toHaveAttribute("aria-selected", "true");
   await expect(page).toHaveURL(/variants=tcp-bbr/);
-  await expect(page.getByLabel("Seed")).toHaveValue("1");
+  await expect(page.getByLabel("Seed", { exact: true })).toHaveValue("1");
 });
 
 test("a figure of a paper is drawn and judged", { tag: "@look" }, async ({ served }) => {

@@ -78,7 +78,7 @@ test("errors of what is typed stay while a run goes, and a quote is closed once"
 test("packets of a window inside of a transfer are drawn where they belong", async ({ served }) => {
   const page = await served.open("tab=run&scenario=geo&speed=max&variants=tcp-cubic&packets=10-11");
   await expect(page.getByRole("checkbox", { name: /Packets one by one/ })).toBeChecked();
-  await expect(page.getByRole("region", { name: "Outcome", exact: true })).toContainText("Mbit/s");
+  await expect(page.getByRole("region", { name: "Outcome", exact: true })).toContainText("bit/s");
   const picture = page.getByRole("img", { name: /Sequence numbers/ });
   await picture.scrollIntoViewIfNeeded();
   // Acknowledgments of what was sent before lie below, and the data is spread over the picture.

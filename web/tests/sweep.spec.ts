@@ -37,6 +37,6 @@ test("a sweep is a matrix, and a cell leads to its runs and to one of them", { t
   const editor = page.getByRole("textbox", { name: "Scenario, in TOML" });
   await expect(editor).toContainText("loss = 0.01");
   await expect(editor).toContainText('rate = "10 Mbit/s"');
-  await expect(page.getByLabel("Seed")).toHaveValue("2");
+  await expect(page.getByLabel("Seed", { exact: true })).toHaveValue("2");
   await expect(page.getByText(/geo, seed 2: ended after/)).toBeVisible();
 });

@@ -55,6 +55,7 @@ function told(value: number, unit: string | null): string {
   if (unit === "s") return delay(value);
   if (unit === "B") return bytes(value);
   if (unit === "%") return percent(value / 100);
+  if (Number.isInteger(value)) return String(value);
   return digits(value);
 }
 
@@ -135,14 +136,14 @@ export class Sweeps {
     const down = several.find((axis) => axis.name === this.down);
     const others = several.filter((axis) => axis !== across && axis !== down);
     const again = () => this.show(result);
-    const choose = (label: string, values: string[], chosen: string, take: (value: string) => void) => {
-      const select: HTMLSelectElement = h("select", { on: { change: () => (take(select.value), again()) } }, ...options(values, chosen));
+    const choose = (label: string, values: string[], chosen: string, take: (value: string) => void, unit: string | null = null) => {
+      const select: HTMLSelectElement = h("select", { on: { change: () => (take(select.value), again()) } }, ...options(values.map((value): [string, string] => [value, `${value}${unit ? ` ${unit}` : ""}`]), chosen));
       return field(label, select);
     };
     const fixed = others.map((axis) => {
       const value = axis.values.includes(this.fixed[axis.name] ?? "") ? (this.fixed[axis.name] as string) : (axis.values[0] as string);
       this.fixed[axis.name] = value;
-      return choose(axis.name, axis.values, value, (chosen) => (this.fixed[axis.name] = chosen));
+      return choose(axis.name, axis.values, value, (chosen) => (this.fixed[axis.name] = chosen), axis.unit);
     });
     state.set({ across: this.across, down: this.down, fixed: new URLSearchParams(others.map((axis) => [axis.name, this.fixed[axis.name] ?? ""])).toString() });
     const controls =

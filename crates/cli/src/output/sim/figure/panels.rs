@@ -24,6 +24,8 @@ const RIGHT: i32 = 40;
 /// Width of a letter and height of a line of names.
 const LETTER: i32 = 8;
 const LINE: i32 = 17;
+/// A name this near to the end of its line is led to.
+const NEAR: i32 = 90;
 
 /// A quantity over what all panels share.
 #[derive(Debug)]
@@ -114,12 +116,23 @@ pub(crate) fn svg(figure: &Panels, source: serde_json::Value) -> Result<String, 
         }
         if named && number == 0 {
             let wanted: Vec<i32> = ends.iter().map(|(_, (_, y))| *y).collect();
-            let heights = spread(&wanted, LINE, top + 10, top + height - 10);
+            let bottom = (top + height - 10).max(top + 10 + LINE * (wanted.len() as i32 - 1));
+            let heights = spread(&wanted, LINE, top + 10, bottom);
             let at = WIDTH - right + 8;
-            for ((line, end), height) in ends.iter().zip(heights) {
+            // As many as the first panel has room for.
+            let room = ((height - 20) / LINE) as usize;
+            for (number, ((line, end), height)) in ends.iter().zip(heights).enumerate() {
+                if number + 1 == room && ends.len() > room {
+                    let more = format!("and {} more", ends.len() - number);
+                    text(&root, &more, (at + 4, height - 7), 14, MUTED)?;
+                    break;
+                }
                 let color = series(*line);
-                let lead = [(end.0, end.1), (at, height)];
-                root.draw(&PathElement::new(lead, color.mix(0.5).stroke_width(1)))?;
+                // A name that is far from the end of its line is known by its colour.
+                if at - end.0 < NEAR {
+                    let lead = [(end.0, end.1), (at, height)];
+                    root.draw(&PathElement::new(lead, color.mix(0.5).stroke_width(1)))?;
+                }
                 let style = TextStyle::from(("sans-serif", 14).into_font())
                     .color(&color)
                     .pos(Pos::new(HPos::Left, VPos::Center));
