@@ -115,18 +115,17 @@ pub(crate) fn svg(figure: &Panels, source: serde_json::Value) -> Result<String, 
             ends.extend(last.map(|last| (line, chart.backend_coord(last))));
         }
         if named && number == 0 {
-            let wanted: Vec<i32> = ends.iter().map(|(_, (_, y))| *y).collect();
-            let bottom = (top + height - 10).max(top + 10 + LINE * (wanted.len() as i32 - 1));
-            let heights = spread(&wanted, LINE, top + 10, bottom);
-            let at = WIDTH - right + 8;
-            // As many as the first panel has room for.
+            // As many as the first panel has room for; the last place says how many more there are.
             let room = ((height - 20) / LINE) as usize;
-            for (number, ((line, end), height)) in ends.iter().zip(heights).enumerate() {
-                if number + 1 == room && ends.len() > room {
-                    let more = format!("and {} more", ends.len() - number);
-                    text(&root, &more, (at + 4, height - 7), 14, MUTED)?;
-                    break;
-                }
+            let at = WIDTH - right + 8;
+            if ends.len() > room {
+                let more = format!("and {} more", ends.len() + 1 - room);
+                text(&root, &more, (at + 4, top + height - 20), 14, MUTED)?;
+                ends.truncate(room - 1);
+            }
+            let wanted: Vec<i32> = ends.iter().map(|(_, (_, y))| *y).collect();
+            let heights = spread(&wanted, LINE, top + 10, top + height - 28);
+            for ((line, end), height) in ends.iter().zip(heights) {
                 let color = series(*line);
                 // A name that is far from the end of its line is known by its colour.
                 if at - end.0 < NEAR {
