@@ -36,9 +36,10 @@ def test_every_axis_has_a_quantity_and_its_unit(shown: Shown) -> None:
 def test_a_distribution_has_a_step_for_each_run_and_ends_at_one(line: bp.Scenario) -> None:
     compared = line.compare(["cubic", "bbr"], seeds=3)
     (axes,) = compared.plot_distribution().axes
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == compared.ranking["variant"]
+    legend = axes.get_legend()
+    assert legend is not None and [text.get_text() for text in legend.get_texts()] == compared.ranking["variant"]
     for curve in axes.get_lines():
-        shares = curve.get_ydata()
+        shares = [float(share) for share in curve.get_ydata(orig=True)]  # type: ignore[union-attr]
         assert len(shares) == 1 + compared.replications and (shares[0], shares[-1]) == (0.0, 1.0)
 
 

@@ -13,7 +13,7 @@ LONG = """
 import sys
 import bentpipe as bp
 
-geo = bp.scenario("geo").set("flows.file.size", "unlimited").set("duration", "1000 h")
+geo = bp.scenario("geo").set("flows.file.size", "4000 GB").set("duration", "1000 h")
 print("begins", flush=True)
 try:
     {work}
