@@ -224,6 +224,8 @@ class Tab {
       const how = goesOn ? (this.paused ? "paused at" : "at") : "ended after";
       this.now.textContent = `${began.scenario}, seed ${began.seed}: ${how} ${moment(at)} of simulated time`;
     }
+    // A time that goes on is not read out all the time.
+    this.now.setAttribute("aria-live", goesOn && !this.paused ? "off" : "polite");
     this.now.classList.toggle("bad", wrong.length > 0);
     if (!goesOn && wrong.length === 0) this.tell(runs.all);
   }
