@@ -102,6 +102,31 @@ fn each_point_is_a_mean_over_as_many_runs_as_were_asked_for() {
 }
 
 #[test]
+fn a_report_has_every_figure_claim_and_verdict_and_is_the_same_again() {
+    let dir = TempDir::new().expect("a directory");
+    let page = |name: &str| {
+        let path = dir.path().join(name);
+        let path = path.to_str().expect("a path");
+        let said = stdout(&["E1", "E5", "--reps", "2", "--report", path]);
+        assert!(said.contains(&format!("the report is in {path}")), "{said}");
+        fs::read_to_string(path).expect("a page")
+    };
+    let (one, again) = (page("one.html"), page("again.html"));
+    assert!(one == again);
+    let document = document(&["E1", "E5", "--reps", "2"]);
+    let figures = figures(&document);
+    assert_eq!(one.matches("<svg").count(), figures.len());
+    let claims: Vec<_> =
+        figures.iter().flat_map(|figure| figure["claims"].as_array().expect("claims")).collect();
+    let verdicts = ["holds</td>", "does not hold</td>", "reported</td>"];
+    let counted: usize =
+        verdicts.iter().map(|verdict| one.matches(&format!(">{verdict}")).count()).sum();
+    assert_eq!(counted, claims.len());
+    assert!(one.contains("scenario <code>") && one.contains("Settings"), "{one}");
+    assert!(!one.contains(" src=") && !one.contains("<link"), "it asks nobody for anything");
+}
+
+#[test]
 fn what_has_no_chance_in_it_runs_once_and_its_claims_hold() {
     let document = document(&["E5", "--reps", "9"]);
     for figure in figures(&document) {

@@ -17,7 +17,7 @@ mod twin;
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
 #[cfg(all(feature = "net", feature = "sim"))]
@@ -115,7 +115,7 @@ pub(crate) enum Command {
 
 /// A kind of file that people write.
 #[cfg(any(feature = "sim", feature = "gateway"))]
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Format {
     /// What is simulated or emulated
     #[cfg(feature = "sim")]

@@ -32,6 +32,9 @@ pub(crate) struct Reproduce {
     /// Write CSV, JSON, SVG and Vega-Lite for each figure into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Write one page with all figures, claims and verdicts into this file
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
     /// Print one JSON document and no tables
     #[arg(long)]
     pub(crate) json: bool,

@@ -65,7 +65,7 @@ pub(crate) fn svg(
 }
 
 /// What is written above a figure.
-pub(super) fn title(figure: &Figure) -> String {
+pub(crate) fn title(figure: &Figure) -> String {
     if figure.figure.starts_with(char::is_numeric) {
         format!("Figure {}: {}", figure.figure, figure.title)
     } else {

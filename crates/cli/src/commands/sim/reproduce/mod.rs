@@ -1,17 +1,20 @@
 //! `bentpipe reproduce`: a paper's experiments, run again and judged.
 
+mod report;
+
 use std::io::Write;
 use std::path::Path;
 
 use bentpipe_experiments::Experiment;
 use bentpipe_experiments::experiment::{SweepOptions, find, metric, run_all};
 use bentpipe_record::{Experiments, Figure};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::sim::Reproduce;
 use crate::commands::sim::json::{print_json, to_json};
 use crate::failure::Failure;
 use crate::output::sim::figure::{bars, lines, vega};
+use crate::output::sim::file::Reserved;
 use crate::output::sim::{map, progress::Bar, table};
 
 /// Runs experiments, prints them and writes their files.
@@ -22,6 +25,8 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     if let Some(dir) = &args.out {
         std::fs::create_dir_all(dir).map_err(|error| Failure::writing(dir, error))?;
     }
+    let used: Vec<&Path> = args.ids.iter().map(Path::new).collect();
+    let report = args.report.as_deref().map(|path| Reserved::new(path, used)).transpose()?;
     let bar = Bar::new();
     let result = run_all(&experiments, options, &bar)?;
     bar.finish();
@@ -37,13 +42,20 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Failure> {
             }
         }
     }
+    if let Some(file) = report {
+        let path = file.path();
+        let page = report::html(&experiments, &result, args.reps);
+        let page = page.map_err(|error| Failure::writing(path, error))?;
+        let written = file.empty()?.write_all(page.as_bytes());
+        written.map_err(|error| Failure::writing(path, error))?;
+    }
     if args.json {
         return print_json(&result);
     }
-    print(&result, args.out.as_deref())
+    print(&result, args)
 }
 
-fn print(result: &Experiments, out: Option<&Path>) -> Result<(), Failure> {
+fn print(result: &Experiments, args: &Reproduce) -> Result<(), Failure> {
     let mut stdout = anstream::stdout().lock();
     for figure in &result.experiments {
         table::print(figure, &mut stdout)?;
@@ -54,7 +66,10 @@ fn print(result: &Experiments, out: Option<&Path>) -> Result<(), Failure> {
     };
     let holding = claims().filter(|claim| claim.holds).count();
     writeln!(stdout, "{holding} of {} claims hold", claims().count())?;
-    if let Some(dir) = out {
+    if let Some(page) = &args.report {
+        writeln!(stdout, "the report is in {}", page.display())?;
+    }
+    if let Some(dir) = &args.out {
         writeln!(stdout, "CSV, JSON, SVG and Vega-Lite of each figure are in {}", dir.display())?;
     }
     Ok(())
@@ -78,14 +93,7 @@ fn write_files(
     write_csv(&path, figure).map_err(|error| Failure::writing(&path, error))?;
     let path = dir.join(format!("{stem}.json"));
     std::fs::write(&path, to_json(figure)? + "\n").map_err(|e| Failure::writing(&path, e))?;
-    let runs = figure.points.iter().map(|point| point.n).max().unwrap_or(0);
-    let source = json!({
-        "experiment": figure.id,
-        "figure": figure.figure,
-        "metric": figure.metric,
-        "scenario": experiment.map(|experiment| &experiment.scenario),
-        "seeds": bars::seeds(runs),
-    });
+    let source = source(figure, experiment);
     let label = metric(&figure.metric).map_or("", |metric| metric.label);
     let path = dir.join(format!("{stem}.vl.json"));
     let spec = vega::spec(figure, label, &source);
@@ -93,6 +101,18 @@ fn write_files(
     let path = dir.join(format!("{stem}.svg"));
     let drawn = lines::svg(figure, label, source).map_err(|e| Failure::writing(&path, e))?;
     std::fs::write(&path, drawn).map_err(|error| Failure::writing(&path, error))
+}
+
+/// What a figure was made of.
+fn source(figure: &Figure, experiment: Option<&Experiment>) -> Value {
+    let runs = figure.points.iter().map(|point| point.n).max().unwrap_or(0);
+    json!({
+        "experiment": figure.id,
+        "figure": figure.figure,
+        "metric": figure.metric,
+        "scenario": experiment.map(|experiment| &experiment.scenario),
+        "seeds": bars::seeds(runs),
+    })
 }
 
 fn write_csv(path: &Path, figure: &Figure) -> Result<(), csv::Error> {
