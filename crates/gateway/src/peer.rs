@@ -21,6 +21,8 @@ use crate::{Gateway, Network, PORT};
 
 /// Time between two attempts to reach a remote gateway that is unreachable.
 const RETRY: Span = Span::from_secs(1);
+/// Time without an answer after which that is said: some round trips of the longest path.
+const SOON: Span = Span::from_secs(5);
 
 /// A remote gateway.
 #[derive(Debug)]
@@ -57,7 +59,18 @@ pub(crate) async fn hold<N: Network>(inner: Arc<Gateway<N>>, name: String) -> io
             continue;
         }
         let connecting = inner.host.connect(remote.address(), remote.key, PORT, tuning.clone());
-        if let Ok(connection) = connecting.await
+        tokio::pin!(connecting);
+        // It goes on trying: who set this up wrong is told before a minute has passed.
+        let connected = loop {
+            tokio::select! {
+                connected = &mut connecting => break connected,
+                () = inner.network.sleep(SOON), if !was_said => {
+                    was_said = true;
+                    remote.say_silent();
+                }
+            }
+        };
+        if let Ok(connection) = connected
             && connection.write_bytes(open::frame(&Open::Hold)).await.is_ok()
         {
             remote.say_whether_up(true, inner.seconds());
@@ -68,11 +81,7 @@ pub(crate) async fn hold<N: Network>(inner: Arc<Gateway<N>>, name: String) -> io
             remote.say_whether_up(false, inner.seconds());
             was_said = true;
         } else if !std::mem::replace(&mut was_said, true) {
-            let address = remote.address();
-            tracing::warn!(
-                %address,
-                "peer {name}: no answer; check that it runs, its address, and both public keys"
-            );
+            remote.say_silent();
         }
         inner.network.sleep(RETRY).await;
     }
@@ -100,6 +109,15 @@ impl Remote {
     /// Where it is. That of a terminal is known once it has asked.
     pub(crate) fn address(&self) -> SocketAddr {
         self.located.address().unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
+    }
+
+    /// Says that it does not answer, and what that may come from.
+    fn say_silent(&self) {
+        let (name, address) = (&self.name, self.address());
+        tracing::warn!(
+            %address,
+            "peer {name}: no answer; check that it runs, its address, and both public keys"
+        );
     }
 
     /// Says whether it is up.
