@@ -67,7 +67,7 @@ pub(crate) enum PlaceError {
     #[error("a directory has this name here")]
     Directory,
     #[error(
-        "it is there already and not from this sender; --overwrite at the receiver replaces it"
+        "it is there already, from somebody else or changed since; --overwrite at the receiver replaces it"
     )]
     Exists,
     #[error(

@@ -39,7 +39,9 @@ pub(crate) fn recv(args: &Recv) -> Result<(), Failure> {
     let lines = Arc::new(Lines::new());
     log::start(lines.log(), "warn", false);
     if !args.dir.is_dir() {
-        return Err(Failure::Input(format!("--dir {}: not a directory", args.dir.display())));
+        let dir = args.dir.display();
+        let wrong = if args.dir.exists() { "it is no directory" } else { "it does not exist" };
+        return Err(Failure::Input(format!("--dir {dir}: {wrong}; `mkdir {dir}` makes one")));
     }
     if let Some(node) = args.queues.node {
         return mqueue::recv(node, args, &lines);
