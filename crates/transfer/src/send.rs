@@ -351,7 +351,7 @@ async fn read_replies(
             }
             Reply::Done { .. } => news.settle(entry, Fate::Done).then_some(Progress::Done { name }),
             Reply::Failed { reason, .. } => {
-                let reason = format!("at the receiver: {}", crate::frames::reason(&reason));
+                let reason = crate::frames::reason(&reason);
                 news.settle(entry, Fate::Failed).then_some(Progress::Failed { name, reason })
             }
             Reply::Skipped { reason, .. } => {
