@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::Limits;
@@ -29,6 +30,20 @@ impl Places {
         let Limits { at_once, begun, .. } = *limits;
         let free = Arc::new(Semaphore::new(at_once));
         Self { free, at_once, begun, last: Mutex::new(VecDeque::new()) }
+    }
+
+    /// Does something that takes a while in a thread, which has a place until that is done, whoever waits for it; otherwise why there
+    /// is no place.
+    pub(crate) fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<JoinHandle<T>, String> {
+        let place = self.take(Instant::now())?;
+        Ok(tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(place);
+            done
+        }))
     }
 
     /// Takes a place at this time; otherwise why there is none.

@@ -10,10 +10,9 @@ use axum::extract::{Query, State};
 use axum::http::{Response, StatusCode};
 use bentpipe_experiments::Progress;
 use bentpipe_experiments::sweep::cells::{Cells, cells, runs};
-use bentpipe_experiments::sweep::{COLUMNS, Column, Value};
+use bentpipe_experiments::sweep::{COLUMNS, Column, ColumnId, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
-use tokio::time::Instant;
 
 use crate::answer::{json, refused};
 use crate::state::Shared;
@@ -82,9 +81,8 @@ pub(crate) async fn result(
     let folder = state.options().folder.clone();
     work(&state, move |wanted| {
         let path = path(folder.as_deref(), &asked.name)?;
-        let measure = COLUMNS.iter().find(|column| column.name == asked.measure);
-        let measure =
-            measure.ok_or((StatusCode::NOT_FOUND, "there is no such measure".to_owned()))?;
+        let measure = ColumnId::named(&asked.measure)
+            .ok_or((StatusCode::NOT_FOUND, "there is no such measure".to_owned()))?;
         let told = |column: &Column| {
             let Column { name, unit, about, .. } = *column;
             Measure { name, unit, about }
@@ -126,17 +124,12 @@ async fn work(
     state: &Shared,
     work: impl FnOnce(&Wanted) -> Result<Response<Body>, Refusal> + Send + 'static,
 ) -> Response<Body> {
-    let place = match state.places().take(Instant::now()) {
-        Ok(place) => place,
-        Err(why) => return refused(StatusCode::TOO_MANY_REQUESTS, &why),
-    };
     let wanted = Wanted::default();
     let _asked = Asker(wanted.clone());
-    let working = tokio::task::spawn_blocking(move || {
-        let done = work(&wanted);
-        drop(place);
-        done
-    });
+    let working = match state.places().work(move || work(&wanted)) {
+        Ok(working) => working,
+        Err(why) => return refused(StatusCode::TOO_MANY_REQUESTS, &why),
+    };
     match working.await {
         Ok(Ok(answer)) => answer,
         Ok(Err((code, why))) => refused(code, &why),

@@ -12,7 +12,7 @@ use bentpipe_record::Estimate;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::columns::{COLUMNS, Column, Value, Values};
+use super::columns::{ColumnId, Value, Values};
 use super::file::FileError;
 use super::parquet_file::{each_batch, reader};
 use super::table::{SWEEP, VERSION, read, run_numbers};
@@ -80,8 +80,7 @@ pub struct CellRun {
 ///
 /// # Errors
 /// When the file is no result of a sweep, cannot be read, or has more than ten thousand cells or five million rows.
-pub fn cells(path: &Path, measure: &Column, progress: &dyn Progress) -> Result<Cells, FileError> {
-    let place = COLUMNS.iter().position(|column| column.name == measure.name).unwrap_or_default();
+pub fn cells(path: &Path, measure: ColumnId, progress: &dyn Progress) -> Result<Cells, FileError> {
     let not_one = |problem: &str| FileError::not_of_a_sweep(path, problem);
     let (_, schema) = reader(path, 1)?;
     let axes =
@@ -114,7 +113,7 @@ pub fn cells(path: &Path, measure: &Column, progress: &dyn Progress) -> Result<C
             let (cell, measured) = &mut found[cell];
             cell.runs += 1;
             cell.last_run = cell.last_run.max(*run);
-            measured.extend(number(values[place]));
+            measured.extend(number(measure.value(values)));
         }
         Ok(())
     })?;

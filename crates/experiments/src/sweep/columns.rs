@@ -56,6 +56,22 @@ impl Column {
     }
 }
 
+/// Which of the [`COLUMNS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnId(usize);
+
+impl ColumnId {
+    /// The column of this name, if there is one.
+    pub fn named(name: &str) -> Option<Self> {
+        COLUMNS.iter().position(|column| column.name == name).map(Self)
+    }
+
+    /// What a run has in this column.
+    pub const fn value(self, values: &Values) -> Value {
+        values[self.0]
+    }
+}
+
 /// The values of a run, in the order of [`COLUMNS`].
 pub type Values = [Value; COLUMNS.len()];
 

@@ -29,7 +29,7 @@ mod stream;
 pub mod table;
 
 pub use axis::Axis;
-pub use columns::{COLUMNS, Column, Value, Values};
+pub use columns::{COLUMNS, Column, ColumnId, Value, Values};
 pub use hash::RunHash;
 #[cfg(feature = "parquet")]
 pub use merge::{Merged, merge};

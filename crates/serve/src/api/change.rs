@@ -6,7 +6,6 @@ use axum::extract::State;
 use axum::http::{Response, StatusCode};
 use bentpipe_scenario::Override;
 use serde::Deserialize;
-use tokio::time::Instant;
 
 use crate::answer::{refused, text};
 use crate::state::Shared;
@@ -25,24 +24,21 @@ pub(super) async fn change(
     State(state): State<Shared>,
     Json(asked): Json<Asked>,
 ) -> Response<Body> {
-    let place = match state.places().take(Instant::now()) {
-        Ok(place) => place,
-        Err(why) => return refused(StatusCode::TOO_MANY_REQUESTS, &why),
-    };
-    let changing = tokio::task::spawn_blocking(move || {
+    let shared = state.clone();
+    let changing = state.places().work(move || {
         let changes: Result<Vec<Override>, String> =
             asked.changes.iter().map(|change| change.parse()).collect();
-        let changed = changes.and_then(|changes| {
-            let scenario = state.as_written(&asked.scenario).map_err(|error| error.to_string())?;
-            let changed = scenario.with(&changes).map_err(|error| error.to_string())?;
-            Ok(changed.text().to_owned())
-        });
-        drop(place);
-        changed
+        let scenario = shared.as_written(&asked.scenario).map_err(|error| error.to_string())?;
+        let changed = scenario.with(&changes?).map_err(|error| error.to_string())?;
+        Ok(changed.text().to_owned())
     });
+    let changing = match changing {
+        Ok(changing) => changing,
+        Err(why) => return refused(StatusCode::TOO_MANY_REQUESTS, &why),
+    };
     match changing.await {
         Ok(Ok(changed)) => text("text/plain; charset=utf-8", changed),
-        Ok(Err(why)) => refused(StatusCode::UNPROCESSABLE_ENTITY, &why),
+        Ok(Err::<_, String>(why)) => refused(StatusCode::UNPROCESSABLE_ENTITY, &why),
         Err(_) => refused(
             StatusCode::INTERNAL_SERVER_ERROR,
             "this scenario cannot be built; please report it",

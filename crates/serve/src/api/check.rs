@@ -8,7 +8,6 @@ use axum::http::Response;
 use bentpipe_gateway::{Config, ConfigErrors};
 use bentpipe_net::gateway::doubt;
 use serde::Serialize;
-use tokio::time::Instant;
 
 use crate::answer::{Wrong, json};
 use crate::state::Shared;
@@ -21,37 +20,32 @@ struct Checked {
 
 /// Whether a text is a scenario.
 pub(super) async fn scenario(State(state): State<Shared>, body: String) -> Response<Body> {
-    let place = match state.places().take(Instant::now()) {
-        Ok(place) => place,
-        Err(why) => return json(&Checked { wrong: vec![Wrong::plain(why)] }),
-    };
-    let checking = tokio::task::spawn_blocking(move || {
-        let checked = state.scenario(&body).map(|_| ());
-        drop(place);
-        checked
-    });
-    let wrong = match checking.await {
-        Ok(Ok(())) => Vec::new(),
-        Ok(Err(error)) => vec![error.into()],
-        Err(_) => vec![Wrong::plain("this scenario cannot be built; please report it")],
-    };
-    json(&Checked { wrong })
+    let shared = state.clone();
+    checked(&state, "scenario cannot be built", move || {
+        shared.scenario(&body).err().map(Wrong::from).into_iter().collect()
+    })
+    .await
 }
 
 /// Whether a text is the configuration of a gateway: what `bentpipe gateway --check` says of a file, except of its key file,
 /// its user and the mode of the file.
 pub(super) async fn gateway(State(state): State<Shared>, body: String) -> Response<Body> {
-    let place = match state.places().take(Instant::now()) {
-        Ok(place) => place,
-        Err(why) => return json(&Checked { wrong: vec![Wrong::plain(why)] }),
+    checked(&state, "configuration cannot be read", move || wrong_with(&body)).await
+}
+
+/// What such a look finds wrong with a text, or that it `cannot` look.
+async fn checked(
+    state: &Shared,
+    cannot: &str,
+    look: impl FnOnce() -> Vec<Wrong> + Send + 'static,
+) -> Response<Body> {
+    let wrong = match state.places().work(look) {
+        Ok(looking) => looking
+            .await
+            .unwrap_or_else(|_| vec![Wrong::plain(format!("this {cannot}; please report it"))]),
+        Err(why) => vec![Wrong::plain(why)],
     };
-    let checking = tokio::task::spawn_blocking(move || {
-        let wrong = wrong_with(&body);
-        drop(place);
-        wrong
-    });
-    let cannot = |_| vec![Wrong::plain("this configuration cannot be read; please report it")];
-    json(&Checked { wrong: checking.await.unwrap_or_else(cannot) })
+    json(&Checked { wrong })
 }
 
 fn wrong_with(body: &str) -> Vec<Wrong> {

@@ -45,16 +45,13 @@ enum Told<'a> {
 /// Lets a scenario run and shows it.
 pub(crate) async fn session(mut talk: Talk, state: Shared) -> Result<(), Gone> {
     let asked: Asked = talk.asked().await?;
-    let place = match state.places().take(Instant::now()) {
-        Ok(place) => place,
-        Err(why) => return talk.refuse(Wrong::plain(why)).await,
-    };
     let pace = Pace::new(asked.speed, asked.paused, Instant::now());
     let (told, facts) = mpsc::channel(WAITING);
-    let running = tokio::task::spawn_blocking(move || {
-        thread::run(&asked, &state, &told);
-        drop(place);
-    });
+    let shared = state.clone();
+    let running = match state.places().work(move || thread::run(&asked, &shared, &told)) {
+        Ok(running) => running,
+        Err(why) => return talk.refuse(Wrong::plain(why)).await,
+    };
     let shown = Show { talk, facts, pace, columns: Columns::default(), pending: None, due: None };
     let mut talk = shown.run().await?;
     match running.await {

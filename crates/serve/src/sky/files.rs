@@ -8,7 +8,6 @@ use bentpipe_scenes::czml::{Scene, Window};
 use bentpipe_scenes::geojson;
 use bentpipe_units::{Instant, Span};
 use serde::Deserialize;
-use tokio::time::Instant as Now;
 
 use super::asked::Asked;
 use crate::answer::{Wrong, refused, text};
@@ -38,15 +37,11 @@ pub(crate) async fn file(
         "geojson" => map,
         _ => return refused(StatusCode::NOT_FOUND, "there are czml and geojson"),
     };
-    let place = match state.places().take(Now::now()) {
-        Ok(place) => place,
+    let writing = state.places().work(move || read(&body).and_then(|wished| write(&wished)));
+    let writing = match writing {
+        Ok(writing) => writing,
         Err(why) => return refused(StatusCode::TOO_MANY_REQUESTS, &why),
     };
-    let writing = tokio::task::spawn_blocking(move || {
-        let written = read::<Wished>(&body).and_then(|wished| write(&wished));
-        drop(place);
-        written
-    });
     match writing.await {
         Ok(Ok(written)) => text("application/json", written),
         Ok(Err(wrong)) => refused(StatusCode::BAD_REQUEST, &wrong.message),

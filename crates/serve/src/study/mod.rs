@@ -10,7 +10,6 @@ use bentpipe_experiments::experiment::{SweepOptions, find, run_all};
 use bentpipe_record::{Comparison, Experiments};
 use serde::Serialize;
 use tokio::sync::mpsc;
-use tokio::time::Instant;
 
 pub(crate) use self::asked::Asked;
 use self::waiting::Waiting;
@@ -83,16 +82,12 @@ struct Legend {
 /// Does what was asked, while somebody waits for it.
 pub(crate) async fn session(mut talk: Talk, state: Shared) -> Result<(), Gone> {
     let asked: Asked = talk.asked().await?;
-    let place = match state.places().take(Instant::now()) {
-        Ok(place) => place,
+    let (told, mut facts) = mpsc::channel(WAITING);
+    let shared = state.clone();
+    let working = match state.places().work(move || work(&asked, &shared, &told)) {
+        Ok(working) => working,
         Err(why) => return talk.refuse(Wrong::plain(why)).await,
     };
-    let (told, mut facts) = mpsc::channel(WAITING);
-    let working = tokio::task::spawn_blocking(move || {
-        let done = work(&asked, &state, &told);
-        drop((told, place));
-        done
-    });
     loop {
         tokio::select! {
             // There is nothing to say to it: who does is broken, or gone.
