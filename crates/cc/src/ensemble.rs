@@ -5,6 +5,7 @@
 //! that of the Congestion Manager (RFC 3124); what connections may share is in RFC 9040.
 
 mod episode;
+mod observed;
 mod progress;
 mod resume;
 mod split;
@@ -14,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 use self::episode::Episode;
+use self::observed::Observed;
 use self::progress::Progress;
 use self::resume::{Resume, Target};
 use self::split::{Part, Split};
@@ -53,6 +55,7 @@ struct State {
     split: Split,
     episode: Episode,
     progress: Progress,
+    observed: Observed,
     resume: Resume,
 }
 
@@ -82,6 +85,7 @@ impl Ensemble {
             split: Split::default(),
             episode: Episode::default(),
             progress: Progress::default(),
+            observed: Observed::default(),
             resume: Resume::default(),
         })))
     }
@@ -92,9 +96,25 @@ impl Ensemble {
         self.lock().resume.know(now, path);
     }
 
-    /// What was told of the path by [`Ensemble::know`] is not true any more.
+    /// The path carried this, a rate of payload, in a session before, so that it may be another one by now. The next connection that
+    /// begins while nobody sends has a window of half that size from its first acknowledgement on, if the round trip is like that
+    /// of then.
+    pub fn remember(&self, path: KnownPath) {
+        self.lock().resume.remember(path);
+    }
+
+    /// What the connections' own traffic showed the path to carry, a rate of payload, and when something arrived last; `None` before
+    /// somebody has had more to send than the window allowed for some round trips.
+    pub fn observed(&self) -> Option<(Instant, KnownPath)> {
+        let state = self.lock();
+        let (at, round_trip) = state.progress.latest()?;
+        Some((at, state.observed.path(round_trip)?))
+    }
+
+    /// What is known of the path is not true any more.
     pub fn forget(&self) {
-        self.lock().resume = Resume::default();
+        let mut state = self.lock();
+        (state.resume, state.observed) = (Resume::default(), Observed::default());
     }
 
     /// The controller of another connection. It has weight 1 until a [`Signal::Weight`] says otherwise, and
@@ -130,6 +150,10 @@ impl State {
         }
         let is_first = self.split.is_empty();
         if is_first && self.progress.is_over(path.now, VALID) {
+            let trip = self.progress.latest().map(|(_, trip)| trip);
+            if let Some(path) = trip.and_then(|trip| self.observed.path(trip)) {
+                self.resume.remember(path);
+            }
             self.controller = self.recipe.build();
             self.progress = Progress::default();
         }
@@ -144,6 +168,16 @@ impl State {
         self.tell_capacity(path);
         let Some(window) = self.controller.limits().window else { return };
         if let Some(target) = self.resume.begin(path.now, window, self.progress.delivered()) {
+            self.resume_at(path, target);
+        }
+    }
+
+    /// Something arrived: the window is half of what the path is remembered to carry, if it seems to be that path.
+    fn confirm(&mut self, path: &PathView) {
+        let Some(window) = self.controller.limits().window else { return };
+        let delivered = self.progress.delivered();
+        let target = self.resume.confirmed(path.now, path.latest_rtt, window, delivered);
+        if let Some(target) = target {
             self.resume_at(path, target);
         }
     }
@@ -181,10 +215,15 @@ impl Controller for Member {
     fn on_ack(&mut self, path: &PathView, ack: &Ack) {
         let state = &mut *self.ensemble.lock();
         state.note(self.id, self.weight, path, path.cwnd_limited);
-        if state.progress.acknowledged(path, ack.bytes) {
+        let ends = state.progress.acknowledged(path, ack.bytes);
+        if ends {
             state.split.refresh();
         }
         let delivered = state.progress.delivered();
+        state.observed.acknowledged(path.now, delivered, state.split.is_hungry(), ends);
+        if ack.bytes > ByteCount::ZERO {
+            state.confirm(path);
+        }
         let init = state.recipe.cwnd_init;
         if let Some(retreat) =
             state.resume.delivered(init, ack.newest_sent_at, path.latest_rtt, delivered)

@@ -9,17 +9,19 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bentpipe_association::SecretKey;
-use bentpipe_association::endpoint::{Endpoint, Times, parity};
+use bentpipe_association::endpoint::{Endpoint, parity};
 use bentpipe_association::host::{self, Shared};
 use bentpipe_association::secure::Security;
 use bentpipe_units::Instant;
 use tokio::net::TcpListener;
 
+use crate::kept::Keeper;
 use crate::outer_tcp::OuterTcp;
+use crate::paths_file;
 use crate::socket::Socket;
 use crate::sockets;
 use crate::task::{self, Life};
-use crate::times_file::{self, Keeper, TimesError};
+use crate::times_file::{self, TimesError};
 use bentpipe_system::Clock;
 
 /// Batches received before what they ask for is sent.
@@ -38,8 +40,9 @@ pub struct Host {
     host: host::Host,
     life: Arc<Life>,
     local: SocketAddr,
-    /// Where the times of requests are kept.
+    /// Where the times of requests are kept, and what paths carried.
     times: Arc<OnceLock<PathBuf>>,
+    paths: Arc<OnceLock<PathBuf>>,
 }
 
 impl Deref for Host {
@@ -94,7 +97,7 @@ impl Host {
         let life = Arc::<Life>::default();
         let task = run(socket, outer_tcp, shared.clone(), clock, life.clone());
         let host = host::Host::new(task::run(shared, life.clone(), task));
-        Ok(Self { host, life, local, times: Arc::default() })
+        Ok(Self { host, life, local, times: Arc::default(), paths: Arc::default() })
     }
 
     /// The address that it is bound to.
@@ -121,21 +124,34 @@ impl Host {
     pub fn keep_times(&self, path: PathBuf) -> Result<(), TimesError> {
         let times = times_file::load(&path)?;
         let shared = self.shared();
-        let mut keeper = Keeper::new(path.clone(), times.clone());
+        let mut keeper = Keeper::new(path.clone(), Some(times.clone()));
         let mut endpoint = shared.endpoint();
         endpoint.set_times(times);
         keeper.save(endpoint.times());
         drop(endpoint);
-        tokio::spawn(keeper.run(Arc::downgrade(shared)));
+        tokio::spawn(keeper.run(Arc::downgrade(shared), |endpoint| endpoint.times().clone()));
         // Who calls this twice keeps the first file up to date at the end.
         let _ = self.times.set(path);
         Ok(())
     }
 
+    /// Keeps what the paths to peers carry in this file, from which what they carried before is taken: to be called before anything
+    /// is sent. It is written once a minute if there is anything new, and by [`Host::shutdown`]. A file that cannot be read is as
+    /// good as none.
+    pub fn keep_paths(&self, path: PathBuf) {
+        let memory = paths_file::load(&path);
+        let shared = self.shared();
+        let keeper = Keeper::new(path.clone(), Some(memory.clone()));
+        shared.endpoint().set_path_memory(memory);
+        tokio::spawn(keeper.run(Arc::downgrade(shared), Endpoint::path_memory));
+        let _ = self.paths.set(path);
+    }
+
     /// Ends all connections, tells the peers so, and returns when that has been sent or cannot be.
     pub async fn shutdown(&self) {
-        self.close();
         let shared = self.shared();
+        let memory = shared.endpoint().path_memory();
+        self.close();
         let sent = async {
             loop {
                 tokio::time::sleep(LOOK).await;
@@ -148,7 +164,10 @@ impl Host {
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, sent).await;
         if let Some(path) = self.times.get() {
             let times = shared.endpoint().times().clone();
-            Keeper::new(path.clone(), Times::default()).save(&times);
+            Keeper::new(path.clone(), None).save(&times);
+        }
+        if let Some(path) = self.paths.get() {
+            Keeper::new(path.clone(), None).save(&memory);
         }
     }
 }

@@ -6,9 +6,11 @@
 
 pub mod gateway;
 mod host;
+mod kept;
 pub mod key_file;
 mod listening;
 mod outer_tcp;
+mod paths_file;
 pub mod qlp;
 pub mod recording;
 mod refusal;

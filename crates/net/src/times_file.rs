@@ -6,14 +6,11 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Weak;
-use std::time::Duration;
 
-use bentpipe_association::endpoint::{Endpoint, Times};
-use bentpipe_association::host::Shared;
+use bentpipe_association::endpoint::Times;
 
-/// Time between two looks whether there is anything new. What is lost in a crash is no more than that.
-const PAUSE: Duration = Duration::from_secs(60);
+use crate::kept::Kept;
+
 /// In place of a key: this host.
 const OWN: &str = "-";
 
@@ -58,71 +55,26 @@ pub(crate) fn load(path: &Path) -> Result<Times, TimesError> {
     Ok(Times::new(peers, own))
 }
 
-/// Writes times in the place of those before, in one step.
-fn save(path: &Path, times: &Times) -> io::Result<()> {
-    let mut text = format!("{OWN} {}\n", times.own());
-    for (peer, time) in times.peers() {
-        text.push_str(&format!("{peer} {time}\n"));
-    }
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    fs::write(&beside, text)?;
-    fs::rename(&beside, path)
-}
+impl Kept for Times {
+    const WHAT: &'static str = "the times of handshake requests";
 
-/// Keeps the times of a host in a file.
-#[derive(Debug)]
-pub(crate) struct Keeper {
-    path: PathBuf,
-    saved: Times,
-    /// It was said that it does not work.
-    has_failed: bool,
-}
-
-impl Keeper {
-    /// The file holds these.
-    pub(crate) const fn new(path: PathBuf, saved: Times) -> Self {
-        Self { path, saved, has_failed: false }
+    fn content(&self) -> Vec<u8> {
+        let mut text = format!("{OWN} {}\n", self.own());
+        for (peer, time) in self.peers() {
+            text.push_str(&format!("{peer} {time}\n"));
+        }
+        text.into_bytes()
     }
 
-    /// Writes what is new.
-    pub(crate) fn save(&mut self, times: &Times) {
-        if *times == self.saved {
-            return;
-        }
-        match save(&self.path, times) {
-            Ok(()) => self.saved = times.clone(),
-            Err(error) if !std::mem::replace(&mut self.has_failed, true) => {
-                let path = self.path.display();
-                tracing::warn!(%path, %error, "cannot store the times of handshake requests");
-            }
-            Err(_) => {}
-        }
-    }
-
-    /// Looks from time to time, as long as the host exists.
-    pub(crate) async fn run(mut self, shared: Weak<Shared<Endpoint>>) {
-        loop {
-            tokio::time::sleep(PAUSE).await;
-            let Some(shared) = shared.upgrade() else { return };
-            let times = shared.endpoint().times().clone();
-            drop(shared);
-            let saved = tokio::task::spawn_blocking(move || {
-                self.save(&times);
-                self
-            });
-            match saved.await {
-                Ok(keeper) => self = keeper,
-                // The runtime is shutting down.
-                Err(_) => return,
-            }
-        }
+    fn is_news(&self, saved: &Self) -> bool {
+        self != saved
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kept::Keeper;
     use bentpipe_association::SecretKey;
 
     #[test]
@@ -132,19 +84,11 @@ mod tests {
         assert_eq!(load(&path).expect("no file"), Times::default());
         let peers = [1, 2].map(|n| (SecretKey::from_bytes([n; 32]).public(), u64::from(n) << 50));
         let times = Times::new(peers, 77);
-        let mut keeper = Keeper::new(path.clone(), Times::default());
-        keeper.save(&times);
+        Keeper::new(path.clone(), None).save(&times);
         assert_eq!(load(&path).expect("a file"), times);
         for bad in ["- x", "key 5", "-5"] {
             fs::write(&path, format!("- 5\n{bad}\n")).expect("written");
             assert!(matches!(load(&path), Err(TimesError::Line { line: 2, .. })), "{bad}");
         }
-    }
-
-    #[test]
-    fn a_directory_that_cannot_be_written_is_no_reason_to_end() {
-        let mut keeper = Keeper::new("/proc/no/such/place".into(), Times::default());
-        keeper.save(&Times::new([], 5));
-        assert!(keeper.has_failed);
     }
 }

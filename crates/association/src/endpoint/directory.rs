@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use bentpipe_cc::KnownPath;
 use slotmap::SlotMap;
 
 use super::association::Association;
+use super::identity::Identity;
 use super::lasting::Lasting;
 use super::links::LINKS;
 use super::names::{AssociationId, Names};
+use super::path_memory::{PathMemory, PathRecord};
 use crate::key::PublicKey;
 
 /// All associations.
@@ -18,6 +21,8 @@ pub(super) struct Directory {
     names: Names,
     /// Numbers of connections between this host and peers without an association: none is used twice.
     lasting: BTreeMap<PublicKey, Lasting>,
+    /// What the paths of associations and processes before carried.
+    path_memory: PathMemory,
 }
 
 impl Directory {
@@ -72,6 +77,25 @@ impl Directory {
         now.chain(before).fold([0; LINKS], add)
     }
 
+    /// What the paths of processes before carried.
+    pub(super) fn set_path_memory(&mut self, memory: PathMemory) {
+        self.path_memory = memory;
+    }
+
+    /// What the paths to a peer carried, link by link, in associations before.
+    pub(super) fn remembered(&self, peer: PublicKey) -> [Option<PathRecord>; LINKS] {
+        self.path_memory.of(peer)
+    }
+
+    /// What the paths to peers carried, those of now among them.
+    pub(super) fn path_memory(&self, identity: &Identity) -> PathMemory {
+        let mut memory = self.path_memory.clone();
+        for association in self.associations.values() {
+            note(&mut memory, association, identity);
+        }
+        memory
+    }
+
     /// What its last association left to the next one with a peer.
     pub(super) fn take_lasting(&mut self, peer: PublicKey) -> Option<Lasting> {
         self.lasting.remove(&peer)
@@ -86,11 +110,20 @@ impl Directory {
     }
 
     /// Forgets an association that nobody needs. It has no keys, and so no names.
-    pub(super) fn remove(&mut self, id: AssociationId) {
+    pub(super) fn remove(&mut self, id: AssociationId, identity: &Identity) {
         if let Some(association) = self.associations.remove(id) {
+            note(&mut self.path_memory, &association, identity);
             let peer = association.peer();
             self.by_peer.remove(&peer);
             self.lasting.insert(peer, association.into_lasting());
         }
+    }
+}
+
+/// Remembers what the paths of an association carry.
+fn note(memory: &mut PathMemory, association: &Association, identity: &Identity) {
+    for (link, at, KnownPath { rate, round_trip, .. }) in association.seen_paths() {
+        let seen = identity.calendar_at(at);
+        memory.note(association.peer(), link, PathRecord { rate, round_trip, seen });
     }
 }

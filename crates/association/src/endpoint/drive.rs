@@ -34,7 +34,7 @@ impl Endpoint {
         self.inbox.take(association.peer(), association.carried().tunnel());
         if !goes_on {
             self.context(id).leave_shapers();
-            self.directory.remove(id);
+            self.directory.remove(id, &self.identity);
             self.timers.set(Owner::Association(id), None);
         }
     }

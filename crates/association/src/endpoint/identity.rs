@@ -92,7 +92,7 @@ impl Identity {
         index: Index,
         segments: &[u8],
     ) -> Initiator {
-        let time = self.times.ask(self.calendar.saturating_add(now.as_nanos()));
+        let time = self.times.ask(self.calendar_at(now));
         let payload = self.handshake_payload(segments);
         let ephemeral = self.ephemeral();
         Initiator::new(self.security, &self.key, peer, index, time, &payload, ephemeral)
@@ -101,6 +101,11 @@ impl Identity {
     /// A request of a peer came with this time. False if it is no newer than one before: it is a replay.
     pub(super) fn is_newer(&mut self, peer: PublicKey, time: u64) -> bool {
         self.times.came(peer, time)
+    }
+
+    /// Nanoseconds since 1970 at a time.
+    pub(super) const fn calendar_at(&self, now: Instant) -> u64 {
+        self.calendar.saturating_add(now.as_nanos())
     }
 
     pub(super) const fn times(&self) -> &Times {

@@ -60,6 +60,7 @@ mod object;
 mod outbox;
 pub mod parity;
 mod path;
+mod path_memory;
 mod path_monitor;
 mod path_mtu;
 mod paths;
@@ -103,6 +104,7 @@ pub use self::identity::Entropy;
 pub use self::links::{LINKS, LinkPlan, Links};
 pub use self::outbox::{Outbox, Train};
 pub use self::parity::Fec;
+pub use self::path_memory::{PathMemory, PathRecord};
 pub use self::path_monitor::{Multipath, Plan, PlannedPath};
 pub use self::route::{Outer, Route};
 pub use self::shaper::Share;
@@ -203,6 +205,16 @@ impl Endpoint {
         self.identity.set_times(times);
     }
 
+    /// What the paths to peers carried, to be kept over a restart.
+    pub fn path_memory(&self) -> PathMemory {
+        self.directory.path_memory(&self.identity)
+    }
+
+    /// What the paths to peers carried before this host began. To be called before anything is sent.
+    pub fn set_path_memory(&mut self, memory: PathMemory) {
+        self.directory.set_path_memory(memory);
+    }
+
     /// Lets peers open connections.
     pub fn listen(&mut self, config: Arc<Config>) {
         self.settings.listen(config);
@@ -287,7 +299,10 @@ impl Endpoint {
         let lasting = self.directory.take_lasting(peer);
         let us = self.identity.public_key();
         let seed = self.identity.draw();
-        let association = self.settings.associate(now, us, peer, route, lasting, seed);
+        let mut association = self.settings.associate(now, us, peer, route, lasting, seed);
+        let calendar = self.identity.calendar_at(now);
+        let before = self.directory.remembered(peer);
+        association.remember(before.map(|record| record?.path(calendar)));
         let id = self.directory.insert(association);
         self.context(id).apply_shares(now);
         id

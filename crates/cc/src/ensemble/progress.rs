@@ -72,6 +72,11 @@ impl Progress {
         self.min_rtt.map_or(own, |known| known.min(own))
     }
 
+    /// When something arrived last, and the smallest round trip.
+    pub(super) fn latest(&self) -> Option<(Instant, Span)> {
+        self.latest.zip(self.min_rtt)
+    }
+
     /// Whether the last acknowledgement came longer ago than this.
     pub(super) fn is_over(&self, now: Instant, after: Span) -> bool {
         self.latest.is_some_and(|at| now.since(at) > after)

@@ -1,8 +1,11 @@
 //! Careful resume: a window jumps to what is known of the path, and falls back if the path does not carry it
 //! (draft-ietf-tsvwg-careful-resume).
 //!
-//! What is known was measured on the path itself a while ago, with nobody waiting for it: that is the draft's
-//! reconnaissance. A jump is not validated before it is known of a whole window what arrived of it. A loss until then decides
+//! What was measured on the path itself a while ago, with nobody waiting for it, is known: the window jumps at once. What
+//! traffic of a session before came to is remembered, and may be of another path: the first acknowledgement has to come without a
+//! loss and after a round trip like that of then (the draft's reconnaissance), and the window jumps to half of it.
+//!
+//! A jump is not validated before it is known of a whole window what arrived of it. A loss until then decides
 //! nothing by itself, as one of the first packets may be a bit error: how many there are does.
 
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
@@ -22,6 +25,11 @@ const PART: u64 = 2;
 /// What is left of what arrived when a jump turns out to be too far, and the threshold then.
 const RETREAT: f64 = 0.5;
 const THRESHOLD: f64 = 0.7;
+/// A remembered path is another one where the round trip is less than this part of what it was, or more than so many times as long.
+const SHORTER: u64 = 2;
+const LONGER: u64 = 10;
+/// The window jumps to this part of what a remembered path carried.
+const REMEMBERED: u64 = 2;
 
 /// What a path was found to carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +43,12 @@ pub struct KnownPath {
 }
 
 impl KnownPath {
+    /// Whether a round trip may be one of this path.
+    fn is_like(self, round_trip: Span) -> bool {
+        let (least, most) = (self.round_trip / SHORTER, self.round_trip * LONGER);
+        (least..=most).contains(&round_trip)
+    }
+
     /// What is under way when the path is full and its queue nearly empty.
     fn product(self) -> ByteCount {
         self.rate.bytes_in(self.round_trip.mul_div(SPARE, 16))
@@ -45,6 +59,9 @@ impl KnownPath {
 #[derive(Debug, Default)]
 pub(super) struct Resume {
     known: Option<(Instant, KnownPath)>,
+    remembered: Option<KnownPath>,
+    /// Somebody began, and a jump to half of what is remembered waits for the first acknowledgement.
+    is_waiting: bool,
     jump: Option<Jump>,
     congested: Option<Instant>,
 }
@@ -74,6 +91,11 @@ impl Resume {
         self.known = Some((now, path));
     }
 
+    /// The path carried this in another session, or before a pause.
+    pub(super) const fn remember(&mut self, path: KnownPath) {
+        self.remembered = Some(path);
+    }
+
     /// The controller answered congestion.
     pub(super) const fn congested(&mut self, now: Instant) {
         self.congested = Some(now);
@@ -93,22 +115,46 @@ impl Resume {
         delivered: ByteCount,
     ) -> Option<Target> {
         self.jump = None;
-        let path = self.known(now)?;
-        let product = path.product();
         let knows_better = self.congested.is_some_and(|at| now.since(at) < CONGESTED);
-        if product <= window || knows_better {
+        let known = self.known(now);
+        self.is_waiting = known.is_none() && self.remembered.is_some() && !knows_better;
+        let path = known.filter(|_| !knows_better)?;
+        // Where the path may carry more, slow start goes on.
+        let ssthresh = (!path.at_least).then_some(path.product());
+        self.jump_to(now, Target { window: path.product(), ssthresh }, window, delivered)
+    }
+
+    /// The window jumps if that makes it larger.
+    fn jump_to(
+        &mut self,
+        now: Instant,
+        target: Target,
+        window: ByteCount,
+        before: ByteCount,
+    ) -> Option<Target> {
+        if target.window <= window {
             return None;
         }
-        self.jump = Some(Jump {
-            began: now,
-            window: product,
-            before: delivered,
-            lost: ByteCount::ZERO,
-            is_over: false,
-        });
-        // Where the path may carry more, slow start goes on.
-        let ssthresh = (!path.at_least).then_some(product);
-        Some(Target { window: product, ssthresh })
+        let lost = ByteCount::ZERO;
+        self.jump = Some(Jump { began: now, window: target.window, before, lost, is_over: false });
+        Some(target)
+    }
+
+    /// Something arrived after somebody began: where the window jumps if the path is like that of which something is remembered.
+    pub(super) fn confirmed(
+        &mut self,
+        now: Instant,
+        round_trip: Span,
+        window: ByteCount,
+        delivered: ByteCount,
+    ) -> Option<Target> {
+        if !std::mem::take(&mut self.is_waiting) || self.known(now).is_some() {
+            return None;
+        }
+        // What is remembered counts once: what comes of it is seen.
+        let path = self.remembered.take().filter(|path| path.is_like(round_trip))?;
+        let part = ByteCount::new(path.product().get() / REMEMBERED);
+        self.jump_to(now, Target { window: part, ssthresh: None }, window, delivered)
     }
 
     /// So much has been delivered by now, and what was sent until then. Where to retreat if that shows that a jump was too
@@ -142,6 +188,7 @@ impl Resume {
 
     /// So much was lost. True if that decides nothing yet.
     pub(super) fn absorbs_loss(&mut self, bytes: ByteCount) -> bool {
+        self.is_waiting = false;
         let Some(jump) = &mut self.jump else { return false };
         jump.lost += bytes;
         true
@@ -149,7 +196,7 @@ impl Resume {
 
     /// Nothing came back for so long that a jump makes no difference any more.
     pub(super) const fn give_up(&mut self) {
-        self.jump = None;
+        (self.jump, self.is_waiting) = (None, false);
     }
 }
 

@@ -249,6 +249,76 @@ fn a_rate_is_measured_of_all_connections_and_split_between_them() {
     assert!(rates.iter().all(|rate| (70.0..=130.0).contains(rate)), "{rates:?}");
 }
 
+/// A path that carried 100 segments in 600 ms in a session before.
+fn remembers(name: &str) -> Ensemble {
+    let table = ensemble(name);
+    let rate = BitRate::from_bps(8 * 100_000 * 10 / 6);
+    let round_trip = Span::from_millis(600);
+    table.remember(KnownPath { rate, round_trip, at_least: true });
+    table
+}
+
+#[test]
+fn what_a_session_before_carried_counts_half_and_only_once_something_arrived() {
+    for name in ["reno", "cubic", "highspeed", "scalable", "westwood", "steady"] {
+        let mut first = begin(&remembers(name), None);
+        assert!(first.segments() < 3.0, "{name}: {}", first.segments());
+        first.wait(0.6);
+        first.ack_at_once(1);
+        assert!((53.0..56.0).contains(&first.segments()), "{name}: {}", first.segments());
+        assert_eq!(first.ssthresh(), f64::INFINITY, "{name}: slow start goes on");
+    }
+}
+
+#[test]
+fn what_is_remembered_of_another_path_or_after_a_loss_does_not_count() {
+    for (trip, jumps) in [(0.29, false), (0.31, true), (5.9, true), (6.1, false)] {
+        let mut first = begin(&remembers("reno"), None);
+        first.set_rtt(trip);
+        first.wait(trip);
+        first.ack_at_once(1);
+        assert_eq!(first.segments() > 50.0, jumps, "{trip} s: {}", first.segments());
+    }
+    let mut first = begin(&remembers("reno"), None);
+    first.lose(LossCause::Nack);
+    first.wait(0.6);
+    first.ack_at_once(1);
+    assert!(first.segments() < 4.0, "{}", first.segments());
+}
+
+#[test]
+fn what_trains_found_counts_more_than_what_is_remembered() {
+    let table = remembers("reno");
+    let (rate, round_trip) = (BitRate::from_bps(8 * 20_000 * 10 / 6), Span::from_millis(600));
+    table.know(Instant::ZERO, KnownPath { rate, round_trip, at_least: false });
+    let mut first = begin(&table, None);
+    first.wait(0.6);
+    first.ack_at_once(1);
+    assert!((20.0..23.0).contains(&first.segments()), "{}", first.segments());
+}
+
+#[test]
+fn after_a_long_pause_a_window_is_half_of_what_was_seen_before_it() {
+    let table = ensemble("reno");
+    let mut first = begin(&table, None);
+    assert_eq!(table.observed(), None);
+    first.rounds(9);
+    let (at, seen) = table.observed().expect("a path");
+    assert_eq!(at, first.path.now);
+    assert_eq!((seen.round_trip, seen.at_least), (Span::from_millis(600), true));
+    drop(first);
+    let mut second = Play::of(table.join());
+    second.path.now = at + Span::from_secs(400);
+    second.signal(Signal::Begins);
+    assert!(second.segments() < 3.0, "{}", second.segments());
+    second.wait(0.6);
+    second.ack_at_once(1);
+    let half = seen.rate.bytes_in(seen.round_trip).get() as f64 / 2_000.0;
+    assert!((half..half * 1.1).contains(&second.segments()), "{} of {half}", second.segments());
+    table.forget();
+    assert_eq!(table.observed(), None);
+}
+
 /// Seconds until nine tenths of `to` Mbit/s are used, of a path that carried `from` in `rtt` seconds as it was known to and is `longer`
 /// and faster from now on.
 fn seconds_until_used(rtt: f64, longer: f64, from: f64, to: f64) -> u64 {

@@ -16,18 +16,17 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use bentpipe_association::SecretKey;
 use bentpipe_association::host::lock;
 use bentpipe_association::secure::Security;
-use bentpipe_gateway::{Config, Counters, NeedsRestart, OuterMode, Role, Status};
+use bentpipe_gateway::{Config, Counters, NeedsRestart, OuterMode, Role, Status, Usage};
 use tokio::task::JoinSet;
 
 use self::streams::Stream;
 use self::system::System;
-use self::usage_file::Keeper;
 use crate::host::Host;
+use crate::kept::{self, Keeper};
 use crate::times_file::TimesError;
 
 pub use self::config_file::{doubt, load};
@@ -38,8 +37,6 @@ pub use self::usage_file::UsageError;
 
 /// Most connections of which it is not known yet what they want.
 const UNKNOWN: usize = 1024;
-/// Time between two looks whether links have carried more: what is forgotten in a crash.
-const USAGE: Duration = Duration::from_secs(60);
 
 /// What all tasks of a gateway share.
 type Inner = bentpipe_gateway::Gateway<System>;
@@ -55,7 +52,7 @@ pub struct Gateway {
     /// Where metrics, health and status are.
     ops: Option<SocketAddr>,
     /// What keeps what links have carried in a month.
-    usage: Option<Arc<Mutex<Keeper>>>,
+    usage: Option<Arc<Mutex<Keeper<Usage>>>>,
 }
 
 impl Gateway {
@@ -94,6 +91,11 @@ impl Gateway {
     /// When the file is there and cannot be read, or is not such a file.
     pub fn keep_times(&self, path: PathBuf) -> Result<(), TimesError> {
         self.host.keep_times(path)
+    }
+
+    /// Keeps what the paths to peers carry in a file, see [`Host::keep_paths`].
+    pub fn keep_paths(&self, path: PathBuf) {
+        self.host.keep_paths(path);
     }
 
     /// Keeps what links with a cap have carried in this month in a file, from which what was counted before is taken: to be
@@ -179,9 +181,9 @@ impl Gateway {
 }
 
 /// Writes what links have carried once a minute.
-async fn keep_usage(inner: Arc<Inner>, keeper: Arc<Mutex<Keeper>>) -> io::Result<()> {
+async fn keep_usage(inner: Arc<Inner>, keeper: Arc<Mutex<Keeper<Usage>>>) -> io::Result<()> {
     loop {
-        tokio::time::sleep(USAGE).await;
+        tokio::time::sleep(kept::PAUSE).await;
         if let Some(usage) = inner.usage() {
             let keeper = keeper.clone();
             let saving = tokio::task::spawn_blocking(move || lock(&keeper).save(&usage));

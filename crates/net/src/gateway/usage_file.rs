@@ -1,10 +1,12 @@
 //! What links have carried in this month, kept in a small file of JSON, so that a restart forgets no more than a minute.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use bentpipe_gateway::Usage;
+
+use crate::kept::Kept;
 
 /// A file of what links have carried that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -44,56 +46,24 @@ pub(super) fn load(path: &Path) -> Result<Option<Usage>, UsageError> {
     serde_json::from_slice(&text).map(Some).map_err(content)
 }
 
-/// Keeps what links have carried.
-#[derive(Debug)]
-pub(super) struct Keeper {
-    path: PathBuf,
-    saved: Option<Usage>,
-    /// It was said that it does not work.
-    has_failed: bool,
-}
+impl Kept for Usage {
+    const WHAT: &'static str = "what links have carried in this month";
 
-impl Keeper {
-    /// The file holds this.
-    pub(super) const fn new(path: PathBuf, saved: Option<Usage>) -> Self {
-        Self { path, saved, has_failed: false }
+    fn content(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("numbers")
     }
 
-    /// Writes what is new in the place of what was there, in one step.
-    pub(super) fn save(&mut self, usage: &Usage) {
-        if self.saved.as_ref().is_some_and(|saved| !is_news(usage, saved)) {
-            return;
-        }
-        match self.write(usage) {
-            Ok(()) => self.saved = Some(usage.clone()),
-            Err(error) if !std::mem::replace(&mut self.has_failed, true) => {
-                let path = self.path.display();
-                tracing::warn!(%path, %error, "cannot store what links have carried in this month");
-            }
-            Err(_) => {}
-        }
+    /// What was asked for earlier may come later.
+    fn is_news(&self, saved: &Self) -> bool {
+        let mut both = self.carried_bytes.iter().zip(&saved.carried_bytes);
+        self.month != saved.month || both.any(|(now, saved)| now > saved)
     }
-
-    fn write(&self, usage: &Usage) -> io::Result<()> {
-        let mut beside = self.path.as_os_str().to_owned();
-        beside.push(".new");
-        let mut file = File::create(&beside)?;
-        file.write_all(&serde_json::to_vec(usage)?)?;
-        // Or a crash may leave the new name without what is behind it.
-        file.sync_all()?;
-        fs::rename(&beside, &self.path)
-    }
-}
-
-/// Whether more was carried than the file says. What was asked for earlier may come later.
-fn is_news(usage: &Usage, saved: &Usage) -> bool {
-    let mut both = usage.carried_bytes.iter().zip(&saved.carried_bytes);
-    usage.month != saved.month || both.any(|(now, saved)| now > saved)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kept::Keeper;
 
     #[test]
     fn what_was_kept_is_read_after_a_restart() {

@@ -95,6 +95,7 @@ impl Products {
                 key: SecretKey::from_bytes(bytes),
                 calendar: CALENDAR,
                 times: Default::default(),
+                paths: Default::default(),
                 seed: random.bits(),
                 security: Security::Full,
             };

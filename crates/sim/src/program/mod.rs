@@ -5,7 +5,7 @@ mod runtime;
 
 use std::sync::Arc;
 
-use bentpipe_association::endpoint::{Endpoint, Entropy, Route, Times};
+use bentpipe_association::endpoint::{Endpoint, Entropy, PathMemory, Route, Times};
 use bentpipe_association::host::{Handle, Host, Shared};
 use bentpipe_association::{SecretKey, Security};
 use bentpipe_units::Instant;
@@ -36,6 +36,8 @@ pub struct Begins {
     pub calendar: u64,
     /// The times of requests that were kept.
     pub times: Times,
+    /// What paths carried, as that was kept.
+    pub paths: PathMemory,
     /// What its randomness comes from.
     pub seed: u64,
     /// What protects its datagrams.
@@ -53,9 +55,10 @@ impl Program {
     /// A program that begins now.
     pub fn new(begins: Begins, now: Instant) -> Self {
         let executor = Executor::new(now);
-        let Begins { key, calendar, times, seed, security } = begins;
+        let Begins { key, calendar, times, paths, seed, security } = begins;
         let mut endpoint = Endpoint::new(key, security, calendar, entropy(seed), now);
         endpoint.set_times(times);
+        endpoint.set_path_memory(paths);
         let shared = Arc::new(Shared::new(endpoint, Arc::new(executor.runtime().clone())));
         let host = Host::new(Arc::new(Handle::new(shared, ())));
         Self { executor, host }

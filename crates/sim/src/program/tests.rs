@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
+use bentpipe_association::endpoint::PathMemory;
 use bentpipe_association::host::{Runtime as _, lock};
 use bentpipe_association::{Security, Tuning};
 use bentpipe_units::{ByteCount, Span};
@@ -43,6 +44,7 @@ impl Two {
                 key: key(number),
                 calendar: 1,
                 times: Times::default(),
+                paths: PathMemory::default(),
                 seed,
                 security: Security::Full,
             };

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use bentpipe_association::SecretKey;
-use bentpipe_association::endpoint::Times;
+use bentpipe_association::endpoint::{PathMemory, PathRecord, Times};
 use bentpipe_association::secure::{Datagram, Security, parse};
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{BitRate, Instant, Span};
 
 use super::network::Flight;
 use crate::program::{Begins, Program};
 
-/// Times of requests are kept so often.
+/// What is kept is written so often.
 const KEEP_EVERY: Span = Span::from_secs(60);
 
 #[derive(Debug)]
@@ -22,6 +22,8 @@ pub(super) struct Node {
     /// Nanoseconds of its calendar at time zero.
     calendar: u64,
     kept: Times,
+    /// What paths carried.
+    paths: PathMemory,
     keep_at: Instant,
     /// Hashes of what its program has taken for authentic.
     taken: BTreeSet<u64>,
@@ -39,6 +41,7 @@ impl Node {
             security,
             calendar,
             kept: Times::default(),
+            paths: PathMemory::default(),
             keep_at: Instant::ZERO,
             taken: BTreeSet::new(),
             starts: 0,
@@ -51,12 +54,14 @@ impl Node {
         self.starts += 1;
         self.taken.clear();
         self.returns = None;
+        let seed = seed ^ self.starts.wrapping_mul(0x2545_f491_4f6c_dd1d);
         let begins = Begins {
             key: self.key.clone(),
             calendar: self.calendar,
             times: self.kept.clone(),
+            paths: on_disk(&self.paths, seed),
             security: self.security,
-            seed: seed ^ self.starts.wrapping_mul(0x2545_f491_4f6c_dd1d),
+            seed,
         };
         let program = Program::new(begins, now);
         self.kept = program.host().shared().endpoint().times().clone();
@@ -108,7 +113,10 @@ impl Node {
         if let Some(program) = &self.program
             && now >= self.keep_at
         {
-            self.kept = program.host().shared().endpoint().times().clone();
+            let endpoint = program.host().shared().endpoint();
+            self.kept = endpoint.times().clone();
+            self.paths = endpoint.path_memory();
+            drop(endpoint);
             self.keep_at = now + KEEP_EVERY;
         }
     }
@@ -117,5 +125,19 @@ impl Node {
     pub(super) fn next(&self) -> Option<Instant> {
         let program = self.program.as_ref().and_then(Program::next_deadline);
         Instant::earliest(program, self.returns)
+    }
+}
+
+/// What is on the disk of what paths carried: that, nothing, or a lie.
+fn on_disk(kept: &PathMemory, draw: u64) -> PathMemory {
+    let lie = |(peer, link, record)| {
+        let rate = BitRate::from_bps(1 << (draw >> 8 & 63));
+        let round_trip = Span::from_nanos(1 << (draw >> 16 & 63));
+        (peer, link, PathRecord { rate, round_trip, ..record })
+    };
+    match draw & 3 {
+        0 => PathMemory::default(),
+        1 => PathMemory::new(kept.records().map(lie)),
+        _ => kept.clone(),
     }
 }

@@ -37,12 +37,29 @@ impl SharedPath {
     /// The path was found to carry this, headers of all layers included, while no session used it. The next one that
     /// begins has a window of that size, and falls back if the path does not carry it.
     pub fn know(&self, now: Instant, path: KnownPath) {
-        let payload = u64::from(self.config.mss);
-        let whole = payload + self.config.overhead.get();
-        let rate = u128::from(path.rate.as_bps()) * u128::from(payload) / u128::from(whole);
-        let rate = BitRate::from_bps(rate as u64);
-        self.ensemble.know(now, KnownPath { rate, ..path });
+        let (payload, whole) = self.lengths();
+        self.ensemble.know(now, scaled(path, payload, whole));
         self.queue.get().measured(now, path.round_trip);
+    }
+
+    /// The path carried this, headers of all layers included, in a session before. The next one that begins has half of it from its
+    /// first acknowledgement on, if the round trip is like that of then.
+    pub fn remember(&self, path: KnownPath) {
+        let (payload, whole) = self.lengths();
+        self.ensemble.remember(scaled(path, payload, whole));
+    }
+
+    /// What the sessions' own traffic showed the path to carry, headers of all layers included, and when something arrived last.
+    pub fn observed(&self) -> Option<(Instant, KnownPath)> {
+        let (payload, whole) = self.lengths();
+        let (at, path) = self.ensemble.observed()?;
+        Some((at, scaled(path, whole, payload)))
+    }
+
+    /// Bytes of a full segment: its payload, and with the headers of all layers.
+    fn lengths(&self) -> (u64, u64) {
+        let payload = u64::from(self.config.mss);
+        (payload, payload + self.config.overhead.get())
     }
 
     /// What was told of the path by [`SharedPath::know`] is not true any more.
@@ -75,6 +92,12 @@ impl SharedPath {
     pub(super) fn queue(&self) -> SharedWatch {
         self.queue.clone()
     }
+}
+
+/// The same path with its rate counted in other bytes: so many for each of so many.
+fn scaled(path: KnownPath, counted: u64, of: u64) -> KnownPath {
+    let rate = u128::from(path.rate.as_bps()) * u128::from(counted) / u128::from(of);
+    KnownPath { rate: BitRate::from_bps(rate.min(u128::from(u64::MAX)) as u64), ..path }
 }
 
 impl SharedWatch {

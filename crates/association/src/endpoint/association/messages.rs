@@ -9,6 +9,7 @@ use bytes::Bytes;
 use super::super::capacity::{CapacityProbe, CapacityReport};
 use super::super::control::{Control, carries_data};
 use super::super::fragments::Fragment;
+use super::super::links::LINKS;
 use super::super::number::has_content;
 use super::super::outbox::Outbox;
 use super::super::parity::{Parity, Received};
@@ -169,6 +170,7 @@ impl Association {
     /// A path leads elsewhere: what it carries is not known.
     pub(super) fn forget_capacity(&mut self, now: Instant) {
         self.prober.forget(now);
+        self.remember([None; LINKS]);
         self.shared.iter().flatten().for_each(SharedPath::forget);
     }
 

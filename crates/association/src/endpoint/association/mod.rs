@@ -10,6 +10,7 @@ mod messages;
 mod switch;
 mod transmit;
 
+use bentpipe_cc::KnownPath;
 use bentpipe_transport::xstp::SharedPath;
 use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::xstp::PLAIN_HEADER;
@@ -84,6 +85,8 @@ pub(super) struct Association {
     shared: [Option<SharedPath>; MAX_PATHS],
     /// What each link carried with the peer in associations before.
     carried_before: [u64; LINKS],
+    /// The rates that paths had then, link by link.
+    remembered: [Option<KnownPath>; LINKS],
     /// Trains that tell what the path in use carries where the rate is not known, and those of the peer.
     prober: Prober,
     arrivals: Arrivals,
@@ -124,6 +127,7 @@ impl Association {
             memory,
             shared: [const { None }; MAX_PATHS],
             carried_before: lasting.carried,
+            remembered: [None; LINKS],
             prober: Prober::new(lasting.ledger),
             arrivals: Arrivals::default(),
             switch_pause: SwitchPause::default(),
@@ -142,6 +146,22 @@ impl Association {
         let carried = self.carried_by_links();
         let (numbering, ledger) = (self.roster.into_numbering(), self.prober.into_ledger());
         Lasting { numbering, ledger, carried }
+    }
+
+    /// Its links carried this in associations or processes before.
+    pub(super) const fn remember(&mut self, links: [Option<KnownPath>; LINKS]) {
+        self.remembered = links;
+    }
+
+    /// What its paths carry, and when that was seen: what was sent by them counts, and what trains found where nothing was.
+    pub(super) fn seen_paths(&self) -> Vec<(usize, Instant, KnownPath)> {
+        let seen = |path: usize| {
+            let learned = || self.prober.learned(path).map(|learned| (learned.at, learned.known));
+            let sent = self.shared[path].as_ref().and_then(SharedPath::observed);
+            let (at, known) = sent.or_else(learned)?;
+            Some((self.paths.get(path).link(), at, known))
+        };
+        self.paths.in_use().into_iter().filter_map(seen).collect()
     }
 
     /// An application of this host says that the peer is there.

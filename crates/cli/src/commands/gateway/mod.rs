@@ -67,6 +67,7 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
         give_up_binding();
         let keeping = gateway.keep_times(kept(&config, "times"));
         keeping.map_err(|error| Failure::Input(error.to_string()))?;
+        gateway.keep_paths(kept(&config, "paths"));
         let keeping = gateway.keep_usage(kept(&config, "usage"));
         keeping.map_err(|error| Failure::Input(error.to_string()))?;
         let _rules = if args.setup_firewall { rules(&config, owner)? } else { None };

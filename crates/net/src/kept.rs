@@ -1,0 +1,123 @@
+//! What a host keeps over a restart: small files, each written in one step.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::sync::Weak;
+use std::time::Duration;
+
+use bentpipe_association::endpoint::Endpoint;
+use bentpipe_association::host::Shared;
+
+/// Time between two looks whether there is anything new. What is lost in a crash is no more than that.
+pub(crate) const PAUSE: Duration = Duration::from_secs(60);
+
+/// Something that is kept in a file of its own.
+pub(crate) trait Kept: Clone + Send + Sync + 'static {
+    /// What it is, for messages.
+    const WHAT: &'static str;
+
+    /// The content of the file.
+    fn content(&self) -> Vec<u8>;
+
+    /// Whether it says more than what the file holds.
+    fn is_news(&self, saved: &Self) -> bool;
+}
+
+/// Keeps something in a file.
+#[derive(Debug)]
+pub(crate) struct Keeper<T> {
+    path: PathBuf,
+    saved: Option<T>,
+    /// It was said that it does not work.
+    has_failed: bool,
+}
+
+impl<T: Kept> Keeper<T> {
+    /// The file holds this, or there is none yet.
+    pub(crate) const fn new(path: PathBuf, saved: Option<T>) -> Self {
+        Self { path, saved, has_failed: false }
+    }
+
+    /// Writes what is new in the place of what was there, in one step.
+    pub(crate) fn save(&mut self, value: &T) {
+        if self.saved.as_ref().is_some_and(|saved| !value.is_news(saved)) {
+            return;
+        }
+        match self.write(value) {
+            Ok(()) => self.saved = Some(value.clone()),
+            Err(error) if !std::mem::replace(&mut self.has_failed, true) => {
+                tracing::warn!(path = %self.path.display(), %error, "cannot store {}", T::WHAT);
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn write(&self, value: &T) -> io::Result<()> {
+        let mut beside = self.path.as_os_str().to_owned();
+        beside.push(".new");
+        let mut file = File::create(&beside)?;
+        file.write_all(&value.content())?;
+        // Or a crash may leave the new name without what is behind it.
+        file.sync_all()?;
+        fs::rename(&beside, &self.path)
+    }
+
+    /// Looks from time to time what an endpoint has to keep, as long as its host exists.
+    pub(crate) async fn run(mut self, of: Weak<Shared<Endpoint>>, value: fn(&Endpoint) -> T) {
+        loop {
+            tokio::time::sleep(PAUSE).await;
+            let Some(shared) = of.upgrade() else { return };
+            let value = value(&shared.endpoint());
+            drop(shared);
+            let saved = tokio::task::spawn_blocking(move || {
+                self.save(&value);
+                self
+            });
+            match saved.await {
+                Ok(keeper) => self = keeper,
+                // The runtime is shutting down.
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Kept for String {
+        const WHAT: &'static str = "a text";
+
+        fn content(&self) -> Vec<u8> {
+            self.clone().into_bytes()
+        }
+
+        fn is_news(&self, saved: &Self) -> bool {
+            self != saved
+        }
+    }
+
+    #[test]
+    fn what_is_new_takes_the_place_of_what_was_there_and_leaves_nothing_beside_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("text");
+        let mut keeper = Keeper::new(path.clone(), None);
+        for text in ["long ago", "now"] {
+            keeper.save(&text.to_owned());
+            assert_eq!(fs::read_to_string(&path).expect("a file"), text);
+        }
+        assert_eq!(fs::read_dir(dir.path()).expect("the directory").count(), 1);
+        fs::remove_file(&path).expect("removed");
+        keeper.save(&"now".to_owned());
+        assert!(!path.exists(), "nothing is new");
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_written_is_no_reason_to_end() {
+        let mut keeper = Keeper::new("/proc/no/such/place".into(), None);
+        keeper.save(&"text".to_owned());
+        assert!(keeper.has_failed);
+    }
+}
