@@ -21,6 +21,7 @@ settings! {
     rcv_buf => |c, v| c.rcv_buf = v.0;
     nagle => |c, v| c.nagle = v;
     sack_every => |c, v| c.sack_every = v;
+    sack_first => |c, v| c.sack_first = v;
     sack_delay => |c, v| c.sack_delay = v.0;
     rto_init => |c, v| c.rto_init = v.0;
     rto_min => |c, v| c.rto_min = v.0;

@@ -58,6 +58,8 @@ settings_table! {
     nagle: bool;
     /// Packets with DATA for each SACK.
     sack_every: u8;
+    /// The first packet with DATA is acknowledged at once.
+    sack_first: bool;
     /// Longest delay of a SACK.
     sack_delay: Quantity<Span>;
     /// Timeout before the first measurement.

@@ -43,6 +43,8 @@ pub struct Config {
     pub nagle: bool,
     /// A SACK leaves after so many packets with DATA, 1..=255. Default 2 (RFC 9260, section 6.2).
     pub sack_every: u8,
+    /// The first packet with DATA is acknowledged at once. Default on (RFC 9260, section 5.1; RFC 2960 does not say so).
+    pub sack_first: bool,
     /// A SACK waits no longer than this, at most 500 ms. Default 200 ms (SACK.Delay).
     pub sack_delay: Span,
     /// Timeout before the first measurement. Default 1 s (RTO.Initial; 3 s in RFC 2960).
@@ -135,6 +137,7 @@ impl Default for Config {
             stripe_buf: ByteCount::new(1 << 24),
             nagle: true,
             sack_every: 2,
+            sack_first: true,
             sack_delay: Span::from_millis(200),
             rto_init: Span::from_secs(1),
             rto_min: Span::from_secs(1),
@@ -174,6 +177,7 @@ impl Config {
     pub fn paper() -> Self {
         Self {
             mtu: 560,
+            sack_first: false,
             rto_init: Span::from_secs(3),
             nagle: false,
             association_max_retrans: u32::MAX,

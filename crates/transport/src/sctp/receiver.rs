@@ -172,12 +172,12 @@ impl Receiver {
         }
     }
 
-    /// A packet with DATA was processed: decides when the next SACK leaves (RFC 9260, section 6.2). The first one is
+    /// A packet with DATA was processed: decides when the next SACK leaves (RFC 9260, section 6.2). The first one may be
     /// acknowledged at once (section 5.1).
     pub(super) fn packet_ended(&mut self, now: Instant, immediately: bool) {
         self.packets = self.packets.saturating_add(1);
         let gaps = self.map.has_gaps();
-        let first = std::mem::take(&mut self.is_first);
+        let first = std::mem::take(&mut self.is_first) && self.config.sack_first;
         let enough = first || self.packets >= self.config.sack_every;
         if immediately || gaps || self.had_gaps || enough {
             self.due = true;

@@ -206,17 +206,19 @@ fn a_window_too_small_to_be_of_use_is_told_as_none() {
 
 #[test]
 fn the_first_packet_with_data_is_acknowledged_at_once_and_the_next_ones_two_by_two() {
-    let config = Config { sack_every: 2, sack_delay: ms(200), ..quiet() };
-    let mut pair = SctpPair::new(config.clone(), config, &[ms(100)]).staying_open();
-    pair.run_to(at(1_000));
-    pair.log.clear();
-    for step in 0..2 {
-        pair.run_to(at(1_000 + 1_000 * step));
-        write_chunks(&mut pair, 1);
+    // One chunk each: RFC 9260, section 5.1, then 6.2; RFC 2960 has the latter alone.
+    for (sack_first, first) in [(true, at(1_100)), (false, at(1_300))] {
+        let config = Config { sack_every: 2, sack_first, sack_delay: ms(200), ..quiet() };
+        let mut pair = SctpPair::new(config.clone(), config, &[ms(100)]).staying_open();
+        pair.run_to(at(1_000));
+        pair.log.clear();
+        for step in 0..2 {
+            pair.run_to(at(1_000 + 1_000 * step));
+            write_chunks(&mut pair, 1);
+        }
+        pair.run_to(at(4_000));
+        let sacks: Vec<_> =
+            pair.sent(Direction::Return, Kind::ACK).map(|crossing| crossing.at).collect();
+        assert_eq!(sacks, [first, at(2_300)]);
     }
-    pair.run_to(at(4_000));
-    let sacks: Vec<_> =
-        pair.sent(Direction::Return, Kind::ACK).map(|crossing| crossing.at).collect();
-    // One chunk each: RFC 9260, section 5.1, then 6.2.
-    assert_eq!(sacks, [at(1_100), at(2_300)]);
 }
