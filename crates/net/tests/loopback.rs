@@ -89,3 +89,31 @@ async fn many_connections_live_side_by_side() {
         task.await.expect("a connection that worked");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_path_carried_is_kept_when_a_host_ends_and_known_to_the_next_one() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let kept = dir.path().join("key.paths");
+    let (client, server, key) = hosts("127.0.0.1");
+    client.keep_paths(kept.clone());
+    let address = server.local_addr();
+    let read = tokio::spawn(async move {
+        let mut connection = server.accept().await;
+        let mut all = Vec::new();
+        connection.read_to_end(&mut all).await.expect("all bytes");
+        all.len()
+    });
+    let mut connection =
+        client.connect(address, key.public(), 7, config()).await.expect("a connection");
+    connection.write_bytes(pattern(30_000_000)).await.expect("written");
+    connection.shutdown().await.expect("shut down");
+    connection.finish().await.expect("closed");
+    assert_eq!(read.await.expect("the server ends"), 30_000_000);
+    client.shutdown().await;
+    let text = std::fs::read_to_string(&kept).expect("a file");
+    assert!(text.contains(&key.public().to_string()) && text.contains("\"rate_bps\""), "{text}");
+    let (next, _, _) = hosts("127.0.0.1");
+    next.keep_paths(kept);
+    let known: Vec<_> = next.shared().endpoint().path_memory().records().collect();
+    assert!(matches!(known[..], [(peer, 0, _)] if peer == key.public()), "{known:?}");
+}
