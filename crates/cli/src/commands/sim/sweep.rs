@@ -1,6 +1,7 @@
 //! `bentpipe sweep`: a row for each of many runs; and `bentpipe merge`.
 
 use std::io::Write;
+use std::path::Path;
 
 use bentpipe_experiments::sweep::file::{FileError, SweepFile};
 use bentpipe_experiments::sweep::{self, Shard, Varied};
@@ -13,6 +14,7 @@ use crate::output::sim::{progress::Bar, table::thousands};
 
 /// Runs what is missing in the file of a sweep.
 pub(crate) fn sweep(args: &Sweep) -> Result<(), Failure> {
+    is_parquet(&args.out)?;
     let scenario = changed(&Scenario::open(&args.scenario)?, &args.overrides)?;
     let varied = Varied {
         axes: args.vary.clone(),
@@ -32,6 +34,18 @@ pub(crate) fn sweep(args: &Sweep) -> Result<(), Failure> {
     let (rows, new) = (count(done.rows), count(done.run));
     writeln!(out, "{}: {rows} rows, {new} of them run now", args.out.display())?;
     Ok(())
+}
+
+/// Whoever names the file after another format expects that.
+fn is_parquet(out: &Path) -> Result<(), Failure> {
+    let Some(extension) = out.extension().filter(|extension| *extension != "parquet") else {
+        return Ok(());
+    };
+    let (is, named) = (extension.display(), out.with_extension("parquet"));
+    let (named, out) = (named.display(), out.display());
+    Err(Failure::Input(format!(
+        "--out {out}: a sweep writes Parquet, not {is}: name it {named}; `bentpipe merge {named} --out FILE.csv` makes a table of text of it"
+    )))
 }
 
 /// Puts results of shards together.
