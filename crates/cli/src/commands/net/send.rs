@@ -46,6 +46,12 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
     }
     let missing = || Failure::Input("name the peer's public key with --peer KEY".to_owned());
     let peer = args.peer.ok_or_else(missing)?;
+    if identity::load(args.identity.key.as_deref())?.public() == peer {
+        let problem = format!(
+            "--peer {peer}: that is the key of this host; `recv` prints that of the other one"
+        );
+        return Err(Failure::Input(problem));
+    }
     let memory = Memory::beside(&identity::key_path(args.identity.key.as_deref())?);
     tuning.known = memory.recall(peer);
     // It asks for an answer until the idle timeout ends.
