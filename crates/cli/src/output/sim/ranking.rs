@@ -35,6 +35,13 @@ pub(crate) fn print(
     let (kept, left_out) = kept(&columns, room);
     let table = table(&columns, &kept, presets::UTF8_BORDERS_ONLY);
     writeln!(out, "{table}")?;
+    if result.rows.iter().any(|row| row.complete < result.replications) {
+        writeln!(
+            out,
+            "complete: runs in which every file arrived before they ended at `duration`; goodput has what arrived"
+        )?;
+    }
+    writeln!(out, "{}", concat!("bentpipe ", env!("CARGO_PKG_VERSION")))?;
     if !left_out.is_empty() {
         writeln!(out, "No room for: {} (--format csv has all)", left_out.join("; "))?;
     }
@@ -57,7 +64,7 @@ fn how(result: &Comparison) -> String {
     match (result.replications, result.chance) {
         (1, false) => "one run each: there is no chance in it".to_owned(),
         (1, true) => "one run each, so no intervals".to_owned(),
-        (n, _) => format!("means and 95 % intervals, n = {n}"),
+        (n, _) => format!("means and 95 % intervals of {n} runs each, seeds 1 to {n}"),
     }
 }
 
