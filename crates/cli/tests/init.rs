@@ -21,6 +21,7 @@ fn what_is_written_can_be_run_and_compared() {
     for (name, options) in [
         ("usual", &[][..]),
         ("said", &["--rate", "2 Mbps", "--delay", "30 ms", "--loss", "1%"]),
+        ("lopsided", &["--rate", "8 Mbit/s", "--return-rate", "64 kbit/s"]),
         ("built-in", &["--trace", "starlink-down"]),
         ("own", &["--trace", "a \"b\".csv", "--delay", "40 ms"]),
     ] {
@@ -37,6 +38,9 @@ fn what_is_written_can_be_run_and_compared() {
     for value in ["rate = \"2 Mbit/s\"", "delay = \"30 ms\"", "loss = 0.01"] {
         assert!(said.contains(value), "{value}\n{said}");
     }
+    let lopsided = fs::read_to_string(dir.join("lopsided.toml")).expect("the scenario");
+    let back = "\n[links.satellite.return]\nrate = \"64 kbit/s\"\n";
+    assert!(lopsided.contains(back), "{lopsided}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use clap::Args as ClapArgs;
 pub(super) const INIT_EXAMPLES: &str = "Examples:
   bentpipe init my-link
   bentpipe init my-link --rate \"20 Mbit/s\" --delay \"25 ms\" --loss 1% --yes
+  bentpipe init my-dish --rate \"100 Mbit/s\" --return-rate \"5 Mbit/s\" --yes
   bentpipe init from-my-dish --trace down.csv --yes
 
 Without a terminal nothing is asked. A file that is there is never changed.";
@@ -16,9 +17,12 @@ pub(crate) struct Init {
     /// Name of the scenario, which is written into NAME.toml in the current directory
     #[arg(value_parser = name)]
     pub(crate) name: String,
-    /// Rate of the link in both directions [default: 10 Mbit/s]
+    /// Rate of the link, in both directions if --return-rate says nothing else [default: 10 Mbit/s]
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<BitRate>,
+    /// Rate from the client to the gateway, where it is another one
+    #[arg(long, value_name = "RATE")]
+    pub(crate) return_rate: Option<BitRate>,
     /// Delay of the link one way, half of its round trip [default: 250 ms]
     #[arg(long, value_name = "TIME")]
     pub(crate) delay: Option<Span>,

@@ -1,6 +1,6 @@
 //! What is asked of whoever begins with a link.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use bentpipe_units::{BitRate, Share, Span};
@@ -15,6 +15,8 @@ const DELAY: Span = Span::from_millis(250);
 pub(super) trait Asks {
     /// The rate of the link.
     fn rate(&self) -> Result<BitRate, Failure>;
+    /// The rate of its other direction, if that is another one.
+    fn return_rate(&self) -> Result<Option<BitRate>, Failure>;
     /// Its delay, one way.
     fn delay(&self) -> Result<Span, Failure>;
     /// The share of its packets that are lost.
@@ -29,6 +31,10 @@ pub(super) struct Defaults;
 impl Asks for Defaults {
     fn rate(&self) -> Result<BitRate, Failure> {
         Ok(RATE)
+    }
+
+    fn return_rate(&self) -> Result<Option<BitRate>, Failure> {
+        Ok(None)
     }
 
     fn delay(&self) -> Result<Span, Failure> {
@@ -49,7 +55,12 @@ pub(super) struct Questions;
 
 impl Asks for Questions {
     fn rate(&self) -> Result<BitRate, Failure> {
-        ask("Rate", RATE)
+        ask("Rate to the client", RATE)
+    }
+
+    fn return_rate(&self) -> Result<Option<BitRate>, Failure> {
+        let same = SameOr(None);
+        Ok(ask("Rate from the client", same)?.0)
     }
 
     fn delay(&self) -> Result<Span, Failure> {
@@ -66,6 +77,28 @@ impl Asks for Questions {
             .allow_empty(true)
             .interact_text()?;
         Ok(Some(file.trim().to_owned()).filter(|file| !file.is_empty()))
+    }
+}
+
+/// A rate, or that of the other direction.
+#[derive(Clone, Copy)]
+struct SameOr(Option<BitRate>);
+
+impl fmt::Display for SameOr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.write_str("same"),
+            Some(rate) => rate.fmt(f),
+        }
+    }
+}
+
+impl FromStr for SameOr {
+    type Err = <BitRate as FromStr>::Err;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_same = text.trim() == "same";
+        Ok(Self(if is_same { None } else { Some(text.parse()?) }))
     }
 }
 

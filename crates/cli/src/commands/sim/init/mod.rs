@@ -20,6 +20,8 @@ use ask::{Asks, Defaults, Questions};
 struct Link {
     /// `None` where the trace tells it; so with the delay.
     rate: Option<BitRate>,
+    /// From the client to the gateway, where it is another one.
+    return_rate: Option<BitRate>,
     /// One way.
     delay: Option<Span>,
     loss: Share,
@@ -47,7 +49,7 @@ pub(crate) fn init(args: &Init) -> Result<(), Failure> {
     let link = if asks { link(args, &Questions)? } else { link(args, &Defaults)? };
     if !asks && !args.yes {
         anstream::eprintln!(
-            "there is no terminal to ask at: {link} (--rate, --delay, --loss, --trace)"
+            "there is no terminal to ask at: {link} (--rate, --return-rate, --delay, --loss, --trace)"
         );
     }
     let text = text::scenario(&args.name, &link);
@@ -100,7 +102,11 @@ fn link(args: &Init, asks: &impl Asks) -> Result<Link, Failure> {
         None if trace.is_none() => asks.loss()?,
         given => given.unwrap_or_default(),
     };
-    Ok(Link { rate, delay, loss, trace })
+    let return_rate = match args.return_rate {
+        None if trace.is_none() => asks.return_rate()?,
+        given => given,
+    };
+    Ok(Link { rate, return_rate, delay, loss, trace })
 }
 
 /// What a trace tells.

@@ -45,11 +45,7 @@ queue = "{product}"
 # Handovers:
 # blackout_every = {{ first = "10 s", every = "15 s", lasts = "300 ms" }}
 
-# What differs from the client to the gateway:
-# [links.satellite.return]
-# rate = "2 Mbit/s"
-# queue = "20 kB"
-
+{other_direction}
 [flows.file]
 from = "server"
 to = "client"
@@ -65,7 +61,23 @@ rcv_buf = "{buffer}"
 "#,
         description = quoted(&link.to_string()),
         values = values(link),
+        other_direction = other_direction(link, delay),
     )
+}
+
+/// What differs from the client to the gateway, or how it would be said.
+fn other_direction(link: &Link, delay: f64) -> String {
+    let rate = link.return_rate.map(|rate| rate.as_bps() as f64);
+    let queue = |rate: f64| round((rate / 8.0 * 2.0 * (delay + CABLE)).max(LEAST));
+    match (link.return_rate, rate) {
+        (Some(told), Some(rate)) => format!(
+            "# What differs from the client to the gateway.\n[links.satellite.return]\nrate = \"{told}\"\nqueue = \"{}\"\n",
+            queue(rate)
+        ),
+        _ => "# What differs from the client to the gateway:\n# [links.satellite.return]\n# rate = \"2 Mbit/s\"\n\
+              # queue = \"20 kB\"\n"
+            .to_owned(),
+    }
 }
 
 /// The values of the satellite link.
@@ -104,6 +116,7 @@ impl fmt::Display for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
             self.rate.map(|rate| rate.to_string()),
+            self.return_rate.map(|rate| format!("{rate} back")),
             self.delay.map(|delay| format!("{delay} one way")),
             (self.loss.get() > 0.0).then(|| format!("{} % lost", 100.0 * self.loss.get())),
             self.trace.as_ref().map(|trace| format!("replay of {}", trace.file)),
