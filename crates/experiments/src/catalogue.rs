@@ -23,6 +23,8 @@ pub enum Kind {
     Constellations,
     /// Cities that stations can be in.
     Places,
+    /// Traces that come with the program.
+    Traces,
     /// What figures of experiments can show.
     Metrics,
     /// What `compare` can put into a flow.
@@ -31,7 +33,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Experiments,
         Self::Protocols,
         Self::Controllers,
@@ -39,6 +41,7 @@ impl Kind {
         Self::Scenarios,
         Self::Constellations,
         Self::Places,
+        Self::Traces,
         Self::Metrics,
         Self::Variants,
     ];
@@ -62,6 +65,7 @@ impl Kind {
             Self::Scenarios => ("scenarios", "Scenarios that come with the program"),
             Self::Constellations => ("constellations", "Constellations that are known by name"),
             Self::Places => ("places", "Cities that stations can be in"),
+            Self::Traces => ("traces", "Traces that a link can replay"),
             Self::Metrics => ("metrics", "What figures of experiments can show"),
             Self::Variants => ("variants", "What `compare` can put into a flow"),
         }
@@ -161,6 +165,9 @@ pub fn entries(kind: Kind) -> Result<Vec<Entry>, ScenarioError> {
         Kind::Places => {
             bentpipe_orbit::cities().map(|(name, place)| plain(name, place.to_string())).collect()
         }
+        Kind::Traces => bentpipe_trace::known()
+            .map(|known| plain(known.name, known.summary.to_owned()))
+            .collect(),
         Kind::Metrics => {
             METRICS.iter().map(|metric| plain(metric.name, metric.label.to_owned())).collect()
         }

@@ -99,5 +99,5 @@ impl Trace {
 /// The names of the traces that come with the package.
 #[pyfunction]
 pub(crate) fn traces() -> Vec<&'static str> {
-    known().map(|(name, _)| name).collect()
+    known().map(|known| known.name).collect()
 }

@@ -82,7 +82,7 @@ impl Confines {
 /// Whether a trace of this name comes with the program.
 fn is_known(named: &str) -> bool {
     let name = named.strip_suffix(".csv").unwrap_or(named);
-    bentpipe_trace::known().any(|(known, _)| known == name)
+    bentpipe_trace::known().any(|known| known.name == name)
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ fn traces_that_come_with_the_program_can_be_replayed_both_ways() {
     let summary = outcome(Path::new(""), link).expect("a run");
     assert!(goodput(&summary) > 20.0, "{}", goodput(&summary));
     assert!(summary.links.iter().any(|link| link.lost_blackout > 0), "outages at changes");
-    for (name, _) in bentpipe_trace::known() {
+    for bentpipe_trace::Known { name, .. } in bentpipe_trace::known() {
         let link = format!("trace = \"{name}\"\nqueue = \"500 packets\"");
         assert!(goodput(&outcome(Path::new(""), &link).expect(name)) > 1.0, "{name}");
     }

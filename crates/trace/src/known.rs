@@ -4,14 +4,37 @@ use std::path::Path;
 
 use crate::TraceError;
 
-static TRACES: &[(&str, &str)] = &[
-    ("starlink-down", include_str!("../../../traces/starlink-down.csv")),
-    ("starlink-up", include_str!("../../../traces/starlink-up.csv")),
-    ("geo-rain", include_str!("../../../traces/geo-rain.csv")),
+/// A trace that comes with the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub summary: &'static str,
+    /// Its text: CSV.
+    pub text: &'static str,
+}
+
+static TRACES: &[Known] = &[
+    Known {
+        name: "starlink-down",
+        summary: "from a Starlink gateway to a terminal, 5 min: rate, delay, losses, handovers every 15 s; generated after published measurements",
+        text: include_str!("../../../traces/starlink-down.csv"),
+    },
+    Known {
+        name: "starlink-up",
+        summary: "from a Starlink terminal to a gateway, in the same minutes",
+        text: include_str!("../../../traces/starlink-up.csv"),
+    },
+    Known {
+        name: "geo-rain",
+        summary: "a geostationary link of 50 Mbit/s whose coding changes in the rain, 5 min",
+        text: include_str!("../../../traces/geo-rain.csv"),
+    },
 ];
 
-/// The names and texts of the traces that come with the program.
-pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
+/// The traces that come with the program.
+pub fn known() -> impl Iterator<Item = Known> {
     TRACES.iter().copied()
 }
 
@@ -22,9 +45,9 @@ pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
 pub fn open(path: &Path, name: &str) -> Result<Vec<u8>, TraceError> {
     std::fs::read(path).or_else(|error| {
         let wanted = name.strip_suffix(".csv").unwrap_or(name);
-        let own = TRACES.iter().find(|(known, _)| *known == wanted);
-        own.map(|(_, text)| text.as_bytes().to_vec()).ok_or_else(|| {
-            let names = TRACES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let own = TRACES.iter().find(|known| known.name == wanted);
+        own.map(|known| known.text.as_bytes().to_vec()).ok_or_else(|| {
+            let names = TRACES.iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
             let problem = format!("{error}; there come with the program {names}");
             TraceError::whole(&path.display().to_string(), problem)
         })
@@ -37,7 +60,7 @@ mod tests {
 
     #[test]
     fn every_trace_can_be_read_and_lasts_five_minutes() {
-        for (name, text) in known() {
+        for Known { name, text, .. } in known() {
             let trace =
                 crate::read(name, text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(trace.length.as_secs_f64(), 300.0, "{name}");

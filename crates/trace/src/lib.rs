@@ -36,7 +36,7 @@ mod trace;
 
 pub use attenuation::AttenuationTrace;
 pub use error::TraceError;
-pub use known::{known, open};
+pub use known::{Known, known, open};
 pub use options::TraceOptions;
 pub use slots::{Slots, find_slots};
 pub use summary::{Spread, Summary, sparkline};
