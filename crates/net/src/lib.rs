@@ -16,6 +16,7 @@ pub mod recording;
 mod refusal;
 mod runtime;
 pub mod sctp;
+pub mod sessions;
 mod socket;
 mod sockets;
 mod task;

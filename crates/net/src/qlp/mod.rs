@@ -6,22 +6,25 @@
 //! who made it, and by nobody else but the administrator.
 
 mod config;
+mod framing;
 mod interface;
 mod node;
 mod queue;
 mod router;
 mod routes;
-mod sessions;
 
 pub use bentpipe_wire::qlp::{BadNode, Frame, Header, NodeId};
 
 pub use self::config::config;
+pub use self::framing::Framing;
 pub use self::interface::Counters;
 pub use self::node::Node;
 pub use self::queue::OpenError;
 pub use self::router::Router;
 pub use self::routes::{BadRoute, Route, Routes};
-pub use self::sessions::Sessions;
+
+/// The connections of a [`Node`].
+pub type Sessions = crate::sessions::Sessions<Framing>;
 
 /// A connection of a [`Node`].
 pub type Connection = bentpipe_association::host::Connection<Sessions>;

@@ -11,11 +11,10 @@ use bentpipe_wire::qlp::NodeId;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::Connection;
 use super::interface::{Counters, Interface};
 use super::queue::OpenError;
 use super::routes::Routes;
-use super::sessions::Sessions;
+use super::{Connection, Framing, Sessions};
 use crate::task;
 use bentpipe_association::endpoint::Streams as _;
 use bentpipe_association::host::{Handle, Shared, lock};
@@ -48,7 +47,8 @@ impl Node {
         let watch = watch.map_err(|error| OpenError::System { node, error })?;
         let clock = Clock::start();
         let entropy = || getrandom::u64().expect("the system's source of randomness");
-        let shared = Arc::new(Shared::new(Sessions::new(node, Box::new(entropy)), Arc::new(clock)));
+        let shared =
+            Arc::new(Shared::new(Sessions::new(Framing(node), Box::new(entropy)), Arc::new(clock)));
         let link = Arc::new(Mutex::new(interface));
         let task = run(watch, link.clone(), shared.clone(), clock);
         Ok(Self { handle: task::run(shared, Arc::default(), task), link })
@@ -61,7 +61,7 @@ impl Node {
 
     /// What became of its frames so far.
     pub fn counters(&self) -> Counters {
-        let dropped = *self.handle.shared.endpoint().counters();
+        let dropped = *self.handle.shared.endpoint().dropped();
         let mut counters = lock(&self.link).counters;
         counters.malformed += dropped.malformed;
         counters.unwanted += dropped.unwanted;

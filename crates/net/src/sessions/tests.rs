@@ -5,27 +5,29 @@ use bentpipe_units::Span;
 use bytes::Bytes;
 
 use super::*;
+use crate::qlp::{self, Frame, Framing, Header, NodeId};
 use bentpipe_association::Tuning;
 use bentpipe_association::stream::StreamError;
+use bentpipe_wire::qlp::Protocol;
 
 /// Two nodes with nothing between them but frames.
 struct Two {
-    client: Sessions,
-    server: Sessions,
+    client: qlp::Sessions,
+    server: qlp::Sessions,
     now: Instant,
 }
 
-fn sessions(node: u16, seed: u64) -> Sessions {
+fn sessions(node: u16, seed: u64) -> qlp::Sessions {
     let mut next = seed;
     let entropy = move || {
         next = next.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         next
     };
-    Sessions::new(NodeId(node), Box::new(entropy))
+    Sessions::new(Framing(NodeId(node)), Box::new(entropy))
 }
 
 fn settings() -> Arc<Config> {
-    crate::qlp::config(&Tuning::default()).expect("settings")
+    qlp::config(&Tuning::default()).expect("settings")
 }
 
 impl Two {
@@ -149,7 +151,7 @@ fn damaged_segments_and_frames_for_others_are_dropped_and_counted() {
     }
     two.server.flush(two.now);
     assert_eq!(two.server.next_frame(), None);
-    let counters = two.server.counters();
+    let counters = two.server.dropped();
     assert_eq!((counters.malformed, counters.unwanted), (3, 2));
     two.server.handle_frame(two.now, request);
     assert!(two.server.poll_accept(&cx()).is_pending(), "it has not been drained");
@@ -165,8 +167,10 @@ fn a_client_that_was_restarted_is_heard_on_the_port_of_its_predecessor() {
     let mut draws = [1u64, u64::MAX].into_iter().cycle();
     let mut first = sessions(1, 1);
     let port = (first.entropy)() as u16;
-    two.client =
-        Sessions::new(NodeId(1), Box::new(move || draws.next().unwrap_or(0) ^ u64::from(port) ^ 1));
+    two.client = Sessions::new(
+        Framing(NodeId(1)),
+        Box::new(move || draws.next().unwrap_or(0) ^ u64::from(port) ^ 1),
+    );
     let (_, after) = two.connect();
     assert_ne!(before, after);
     let restarted = Err(StreamError::Failed(Failure::PeerRestarted));
@@ -190,7 +194,7 @@ fn whoever_opens_ever_more_connections_is_told_that_there_is_no_room() {
     }
     assert_eq!(two.server.connections.len(), MOST_CONNECTIONS);
     two.exchange();
-    let told = |connection: &Connection| connection.stream.status.failed.is_some();
+    let told = |connection: &Connection<NodeId>| connection.stream.status.failed.is_some();
     let refused = two.client.connections.iter().filter(|(_, connection)| told(connection)).count();
     assert_eq!(refused, 10);
 }
