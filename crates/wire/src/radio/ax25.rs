@@ -19,6 +19,8 @@ use super::address::{self, Address};
 
 /// Bytes of the header of a frame that no repeater passes on.
 pub const HEADER: usize = 2 * address::LENGTH + 2;
+/// Bytes more for each repeater.
+pub const REPEATER: usize = address::LENGTH;
 /// Most repeaters of a frame.
 const MOST_REPEATERS: usize = 8;
 /// An unnumbered information frame.
