@@ -12,6 +12,7 @@ mod listening;
 mod outer_tcp;
 mod paths_file;
 pub mod qlp;
+pub mod radio;
 pub mod recording;
 mod refusal;
 mod runtime;
