@@ -1,10 +1,16 @@
-//! The last line of a transfer.
+//! What is said at the end of a transfer.
 
 use std::io::{self, Write as _};
 use std::time::Duration;
 
 /// Time for its reader.
 const UNREAD: Duration = Duration::from_secs(5);
+
+/// The mean rate of so many bytes in so many seconds.
+pub(super) fn rate(bytes: u64, seconds: f64) -> String {
+    let rate = bytes as f64 * 8.0 / seconds.max(1e-3);
+    if rate < 1e5 { format!("{:.2} kbit/s", rate * 1e-3) } else { format!("{:.2} Mbit/s", rate * 1e-6) }
+}
 
 /// A last line on standard output. Whoever does not read it holds nothing up either, but is told of.
 ///
@@ -19,5 +25,16 @@ pub(super) async fn conclude(line: String) -> io::Result<()> {
     match tokio::time::timeout(UNREAD, write).await {
         Ok(written) => written.map_err(io::Error::other)?,
         Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads it")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rate;
+
+    #[test]
+    fn a_rate_has_the_unit_that_fits() {
+        assert_eq!(rate(10_240, 130.0), "0.63 kbit/s");
+        assert_eq!(rate(30_000_000, 10.0), "24.00 Mbit/s");
     }
 }

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use crate::args::net::{Recv, Transport};
 use crate::commands::log;
+use crate::commands::net::conclude::rate;
 use crate::commands::net::{identity, mqueue, sctp};
 use crate::commands::runtime::runtime;
 use crate::failure::Failure;
@@ -188,9 +189,9 @@ async fn serve<S: Streams>(
                     lines.say(format_args!("{name}  symbolic link  from {peer}"));
                     return;
                 };
-                let rate = size as f64 * 8e-6 / began.elapsed().as_secs_f64().max(1e-3);
+                let rate = rate(size, began.elapsed().as_secs_f64());
                 let size = DecimalBytes(size);
-                lines.say(format_args!("{name}  {size}  {rate:.2} Mbit/s  from {peer}"));
+                lines.say(format_args!("{name}  {size}  {rate}  from {peer}"));
             }
             Progress::Failed { name, reason } => {
                 under_way.take();

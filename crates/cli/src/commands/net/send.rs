@@ -17,7 +17,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::net::{PathArgs, Send, Transport};
 use crate::commands::log;
-use crate::commands::net::conclude::conclude;
+use crate::commands::net::conclude::{conclude, rate};
 use crate::commands::net::connecting::Wait;
 use crate::commands::net::memory::Memory;
 use crate::commands::net::{identity, mqueue, sctp};
@@ -168,12 +168,12 @@ impl<'a> Parcel<'a> {
         // The peer has said what became of each entry; how it takes its leave changes nothing.
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.finish()).await;
         let said = conclude(format!(
-            "{} of {} entries, {} sent in {seconds:.2} s ({:.2} Mbit/s), {} there already, \
+            "{} of {} entries, {} sent in {seconds:.2} s ({}), {} there already, \
              {:.2} % retransmitted",
             outcome.done,
             self.found.len(),
             indicatif::DecimalBytes(outcome.sent),
-            outcome.sent as f64 * 8e-6 / seconds,
+            rate(outcome.sent, seconds),
             indicatif::DecimalBytes(outcome.had),
             100.0 * counters.retransmitted_segments as f64 / counters.data_segments.max(1) as f64,
         ));
