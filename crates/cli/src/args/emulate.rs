@@ -62,6 +62,9 @@ pub(crate) struct Emulate {
     #[arg(long, value_name = "BYTES", conflicts_with_all = ["udp", "via"])]
     #[arg(value_parser = clap::value_parser!(u16).range(1280..))]
     pub(crate) mtu: Option<u16>,
+    /// Be a process of a network on this machine, without encryption: `mqueue`, message queues between them
+    #[arg(long, value_name = "WHAT", value_parser = ["mqueue"], requires = "node")]
+    pub(crate) via: Option<String>,
     #[command(flatten)]
     pub(crate) queues: Queues,
     /// Seed of every random draw, instead of the scenario's

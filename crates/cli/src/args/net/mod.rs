@@ -1,12 +1,16 @@
 //! The commands that move files, and what they share with others.
 
 mod queues;
+mod radio;
 mod transfer;
+mod via;
 
 use clap::Subcommand;
 
 pub(crate) use queues::Queues;
+pub(crate) use radio::Radio;
 pub(crate) use transfer::{Identity, Keygen, PathArgs, Recv, Send, Transport};
+pub(crate) use via::{Carrier, Via};
 
 use transfer::{KEYGEN_EXAMPLES, RECV_EXAMPLES, SEND_EXAMPLES};
 

@@ -8,7 +8,7 @@ use bentpipe_units::{BitRate, Span};
 use clap::builder::PossibleValuesParser;
 use clap::{Args as ClapArgs, ValueEnum};
 
-use super::queues::Queues;
+use super::via::Carrier;
 
 pub(super) const KEYGEN_EXAMPLES: &str = "Examples:
   bentpipe keygen                         a new key, in its usual place
@@ -46,7 +46,7 @@ pub(crate) struct Identity {
     #[arg(long, value_name = "FILE", conflicts_with = "via")]
     pub(crate) key: Option<PathBuf>,
     /// `none` sends cleartext, for links where encryption is forbidden; both ends must set it
-    #[arg(long, value_name = "full|none", default_value = "full", value_parser = security, conflicts_with = "via")]
+    #[arg(long, value_name = "full|none", default_value = "full", value_parser = security, conflicts_with = "node")]
     pub(crate) security: Security,
     /// Parity over the end of what this host sends: as losses ask for it, none, or so much for every
     /// datagram (0 to 1)
@@ -99,6 +99,7 @@ pub(super) const RECV_EXAMPLES: &str = "Examples:
   bentpipe recv --listen 0.0.0.0:25300 --dir inbox --peer KEY
   bentpipe recv --listen [::]:25300 --dir inbox --peers known-hosts --once
   bentpipe recv --via mqueue --node 3 --route 1=2 --dir inbox
+  bentpipe recv --via kiss:localhost:8001 --callsign W1ABC-1 --security none --dir inbox
   bentpipe recv --transport sctp --security none --listen 10.1.0.2:9899 --listen 10.2.0.2:9899 --dir inbox
 
 A file that was cut off is kept under a hidden name and goes on where it stopped when it is sent
@@ -135,13 +136,14 @@ pub(crate) struct Recv {
     #[command(flatten)]
     pub(crate) identity: Identity,
     #[command(flatten)]
-    pub(crate) queues: Queues,
+    pub(crate) carrier: Carrier,
 }
 
 pub(super) const SEND_EXAMPLES: &str = "Examples:
   bentpipe send report.pdf ground.example:25300 --peer KEY
   bentpipe send images/ logs/ [2001:db8::7]:25300 --peer KEY --rate \"50 Mbit/s\"
   bentpipe send report.pdf 3 --via mqueue --node 1 --route 3=2
+  bentpipe send report.pdf W1ABC-1 --via kiss:/dev/ttyUSB0@9600 --callsign W2DEF --security none
   bentpipe send report.pdf 10.1.0.2:9899 --transport sctp --security none --bind 10.1.0.1 --bind 10.2.0.1
 
 What the peer has already, whole or in part, is not sent again: the same command resumes a transfer that was cut
@@ -153,7 +155,7 @@ pub(crate) struct Send {
     /// Files and directories
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// The peer that receives; with --via mqueue the number of its node
+    /// The peer that receives; with --via mqueue the number of its node, with --via kiss its call sign
     #[arg(required = true, value_name = "HOST:PORT")]
     pub(crate) to: String,
     /// Public key of the peer
@@ -175,5 +177,5 @@ pub(crate) struct Send {
     #[command(flatten)]
     pub(crate) identity: Identity,
     #[command(flatten)]
-    pub(crate) queues: Queues,
+    pub(crate) carrier: Carrier,
 }

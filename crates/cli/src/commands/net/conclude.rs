@@ -1,15 +1,29 @@
-//! What is said at the end of a transfer.
+//! What is said at the end of a transfer, and how long its end may take.
 
 use std::io::{self, Write as _};
 use std::time::Duration;
 
+use crate::args::net::{Carrier, Via};
+
 /// Time for its reader.
 const UNREAD: Duration = Duration::from_secs(5);
+
+/// Time for a peer to take its leave once everything was said. Over a radio that takes some turns of seconds each.
+pub(super) fn leave(carrier: &Carrier) -> Duration {
+    match carrier.via {
+        Some(Via::Kiss(_)) => Duration::from_secs(60),
+        Some(Via::Mqueue) | None => Duration::from_secs(10),
+    }
+}
 
 /// The mean rate of so many bytes in so many seconds.
 pub(super) fn rate(bytes: u64, seconds: f64) -> String {
     let rate = bytes as f64 * 8.0 / seconds.max(1e-3);
-    if rate < 1e5 { format!("{:.2} kbit/s", rate * 1e-3) } else { format!("{:.2} Mbit/s", rate * 1e-6) }
+    if rate < 1e5 {
+        format!("{:.2} kbit/s", rate * 1e-3)
+    } else {
+        format!("{:.2} Mbit/s", rate * 1e-6)
+    }
 }
 
 /// A last line on standard output. Whoever does not read it holds nothing up either, but is told of.

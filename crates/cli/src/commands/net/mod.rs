@@ -6,11 +6,13 @@ mod identity;
 mod keygen;
 mod memory;
 pub(super) mod mqueue;
+mod radio;
 mod recv;
 mod sctp;
 mod send;
 
 use bentpipe_net::qlp::OpenError;
+use bentpipe_net::radio::TncError;
 
 use crate::args::net::Files;
 use crate::failure::Failure;
@@ -26,6 +28,12 @@ pub(crate) fn execute(command: Files) -> Result<(), Failure> {
 
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
+        Self::System(error.to_string())
+    }
+}
+
+impl From<TncError> for Failure {
+    fn from(error: TncError) -> Self {
         Self::System(error.to_string())
     }
 }

@@ -15,18 +15,14 @@ use crate::failure::Failure;
 use crate::output::lines::Lines;
 
 /// Sends as a node.
-pub(super) fn send(
-    node: NodeId,
-    args: &Send,
-    tuning: &Tuning,
-    lines: &Arc<Lines>,
-) -> Result<(), Failure> {
+pub(super) fn send(args: &Send, tuning: &Tuning, lines: &Arc<Lines>) -> Result<(), Failure> {
+    let node = number(&args.carrier.queues)?;
     let wrong = |error: &dyn std::fmt::Display| Failure::Input(error.to_string());
     let peer: NodeId = args.to.parse().map_err(|error| wrong(&error))?;
     let config = qlp::config(tuning).map_err(|error| wrong(&error))?;
     let Some(parcel) = Parcel::gather(args, lines)? else { return Ok(()) };
     in_runtime(async {
-        let open = Node::open(node, routes(&args.queues))?;
+        let open = Node::open(node, routes(&args.carrier.queues))?;
         announce(node, open.depth());
         let connecting = open.connect(peer, PORT, config);
         let silence = "nobody is there, or a node on the path passes nothing on".to_owned();
@@ -38,12 +34,13 @@ pub(super) fn send(
 }
 
 /// Receives as a node, until it is stopped or once.
-pub(super) fn recv(node: NodeId, args: &Recv, lines: &Arc<Lines>) -> Result<(), Failure> {
+pub(super) fn recv(args: &Recv, lines: &Arc<Lines>) -> Result<(), Failure> {
+    let node = number(&args.carrier.queues)?;
     let config = qlp::config(&Tuning::default());
     let config = config.map_err(|error| Failure::System(error.to_string()))?;
     runtime()?.block_on(async {
         let mut stop = Stop::listen()?;
-        let open = Node::open(node, routes(&args.queues))?;
+        let open = Node::open(node, routes(&args.carrier.queues))?;
         announce(node, open.depth());
         open.listen(config);
         lines.say(format_args!("listening as node {node}"));
@@ -58,6 +55,12 @@ pub(super) fn recv(node: NodeId, args: &Recv, lines: &Arc<Lines>) -> Result<(), 
         remark(&open.counters());
         served
     })
+}
+
+/// Which node this process is.
+fn number(queues: &Queues) -> Result<NodeId, Failure> {
+    let missing = "--via mqueue: say which node this is with --node N";
+    queues.node.ok_or_else(|| Failure::Input(missing.to_owned()))
 }
 
 /// Where nodes that are not reached directly get their frames.

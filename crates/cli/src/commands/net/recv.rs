@@ -15,10 +15,10 @@ use bentpipe_units::ByteCount;
 use indicatif::DecimalBytes;
 use tokio::time::Instant;
 
-use crate::args::net::{Recv, Transport};
+use crate::args::net::{Recv, Transport, Via};
 use crate::commands::log;
-use crate::commands::net::conclude::rate;
-use crate::commands::net::{identity, mqueue, sctp};
+use crate::commands::net::conclude::{leave, rate};
+use crate::commands::net::{identity, mqueue, radio, sctp};
 use crate::commands::runtime::runtime;
 use crate::failure::Failure;
 use crate::output::harmless::harmless;
@@ -28,8 +28,6 @@ use crate::output::lines::Lines;
 const DEFAULT_ADDRESS: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 25300);
 
-/// Time for a sender that has sent everything to take its leave.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Transfers of one peer at the same time. One that hangs keeps its place, and nobody else's.
 const MOST_TRANSFERS: usize = 16;
 /// What the connections of one peer may hold together, and how many share it.
@@ -44,8 +42,10 @@ pub(crate) fn recv(args: &Recv) -> Result<(), Failure> {
         let wrong = if args.dir.exists() { "it is no directory" } else { "it does not exist" };
         return Err(Failure::Input(format!("--dir {dir}: {wrong}; `mkdir {dir}` makes one")));
     }
-    if let Some(node) = args.queues.node {
-        return mqueue::recv(node, args, &lines);
+    match &args.carrier.via {
+        Some(Via::Mqueue) => return mqueue::recv(args, &lines),
+        Some(Via::Kiss(tnc)) => return radio::recv(tnc, args, &lines),
+        None => {}
     }
     if args.transport == Transport::Sctp {
         return sctp::recv(args, &lines);
@@ -100,14 +100,14 @@ pub(super) async fn serve_all<S: Streams>(
     lines: &Arc<Lines>,
     mut accept: impl AsyncFnMut() -> Arrival<S>,
 ) -> Result<(), Failure> {
-    let inbox = Inbox::new(&args.dir);
+    let (inbox, leave) = (Inbox::new(&args.dir), leave(&args.carrier));
     let places = Places::default();
     loop {
         let arrival = accept().await;
         let (inbox, lines) = (inbox.clone(), lines.clone());
         let rules = Rules { sender: arrival.sender.clone(), overwrite: args.overwrite };
         if args.once {
-            return serve(arrival, inbox, rules, &lines).await;
+            return serve(arrival, inbox, rules, leave, &lines).await;
         }
         let Some(place) = places.take(&arrival.peer) else {
             let peer = &arrival.peer;
@@ -120,7 +120,7 @@ pub(super) async fn serve_all<S: Streams>(
         tokio::spawn(async move {
             let _place = place;
             if let Err(Failure::Input(message) | Failure::System(message)) =
-                serve(arrival, inbox, rules, &lines).await
+                serve(arrival, inbox, rules, leave, &lines).await
             {
                 lines.complain(message);
             }
@@ -174,6 +174,7 @@ async fn serve<S: Streams>(
     arrival: Arrival<S>,
     inbox: Inbox,
     rules: Rules,
+    leave: Duration,
     lines: &Lines,
 ) -> Result<(), Failure> {
     let Arrival { peer, connection, .. } = arrival;
@@ -213,7 +214,7 @@ async fn serve<S: Streams>(
         lines.say(format_args!("{kept} of {done} entries from {peer} were there already"));
     }
     // Everything is here; how the sender takes its leave changes nothing.
-    let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.finish()).await;
+    let _ = tokio::time::timeout(leave, connection.finish()).await;
     if got.failed > 0 {
         return Err(Failure::System(format!("{} of the files from {peer} failed", got.failed)));
     }

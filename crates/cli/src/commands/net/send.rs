@@ -15,12 +15,12 @@ use bentpipe_transfer::{Entry, PORT, Progress};
 use bentpipe_units::Span;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::args::net::{PathArgs, Send, Transport};
+use crate::args::net::{PathArgs, Send, Transport, Via};
 use crate::commands::log;
-use crate::commands::net::conclude::{conclude, rate};
+use crate::commands::net::conclude::{conclude, leave, rate};
 use crate::commands::net::connecting::Wait;
 use crate::commands::net::memory::Memory;
-use crate::commands::net::{identity, mqueue, sctp};
+use crate::commands::net::{identity, mqueue, radio, sctp};
 use crate::commands::stop::{Stop, in_runtime};
 use crate::failure::Failure;
 use crate::output::harmless::harmless;
@@ -28,8 +28,6 @@ use crate::output::lines::Lines;
 
 /// Time between two looks at the connection for the progress bar.
 const REFRESH: Duration = Duration::from_millis(200);
-/// Time to close the connection to a peer that has everything.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time to tell a peer that the user has stopped.
 const BREAK_OFF: Duration = Duration::from_millis(100);
 
@@ -38,8 +36,10 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
     let lines = Arc::new(Lines::new());
     log::start(lines.log(), "warn", false);
     let mut tuning = tuning(&args.path);
-    if let Some(node) = args.queues.node {
-        return mqueue::send(node, args, &tuning, &lines);
+    match &args.carrier.via {
+        Some(Via::Mqueue) => return mqueue::send(args, &tuning, &lines),
+        Some(Via::Kiss(tnc)) => return radio::send(tnc, args, &tuning, &lines),
+        None => {}
     }
     if args.transport == Transport::Sctp {
         return sctp::send(args, &tuning, &lines);
@@ -93,6 +93,8 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
 pub(super) struct Parcel<'a> {
     to: &'a str,
     idle_timeout: Span,
+    /// Time for the peer to take its leave.
+    leave: Duration,
     found: Vec<Entry>,
     /// Paths that were named and cannot be sent.
     missing: u64,
@@ -121,7 +123,8 @@ impl<'a> Parcel<'a> {
             return Err(Failure::Input("there is nothing to send".to_owned()));
         }
         let (to, idle_timeout, missing) = (&args.to, args.path.idle_timeout, missing.len() as u64);
-        Ok(Some(Self { to, idle_timeout, found, missing, lines: lines.clone() }))
+        let leave = leave(&args.carrier);
+        Ok(Some(Self { to, idle_timeout, leave, found, missing, lines: lines.clone() }))
     }
 
     /// Sends it over the connection that `connecting` opens, and prints what became of it. `refused` says when
@@ -166,7 +169,7 @@ impl<'a> Parcel<'a> {
         let outcome = sent.map_err(|error| failed(&error))?;
         let (state, counters) = connection.state();
         // The peer has said what became of each entry; how it takes its leave changes nothing.
-        let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.finish()).await;
+        let _ = tokio::time::timeout(self.leave, connection.finish()).await;
         let said = conclude(format!(
             "{} of {} entries, {} sent in {seconds:.2} s ({}), {} there already, \
              {:.2} % retransmitted",
