@@ -177,7 +177,8 @@ fmt:
 # they cannot be installed the tests that need them say so and pass on.
 setup:
 	@sh .ci/install-tools tshark:tshark ip:iproute2 unshare:util-linux nft:nftables curl:curl /usr/include/usrsctp.h:libusrsctp-dev \
-		/usr/sbin/nginx:nginx-light git:git ssh:openssh-client /usr/sbin/sshd:openssh-server rsync:rsync openssl:openssl
+		/usr/sbin/nginx:nginx-light git:git ssh:openssh-client /usr/sbin/sshd:openssh-server rsync:rsync openssl:openssl \
+		direwolf:direwolf
 	@.venv/bin/python -c 'import skyfield' 2>/dev/null || \
 		sh .ci/install-python skyfield==1.55 'the test of satellite positions against it will be skipped'
 	@.venv/bin/python -c 'import maturin, mypy, pytest' 2>/dev/null || \
