@@ -84,7 +84,7 @@ impl Asks for Questions {
 #[derive(Clone, Copy)]
 struct SameOr(Option<BitRate>);
 
-impl fmt::Display for SameOr {
+impl Display for SameOr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             None => f.write_str("same"),
