@@ -133,12 +133,12 @@ validate-kernel-part:
 sctp-table:
 	$(CARGO) run --profile dist --locked -p bentpipe-experiments --example sctp_windows
 
-# Licences, sources and doubled versions of what is depended on.
+# Licences, sources and doubled versions of what is depended on. It runs once for each time it is built: to optimize it would take longer.
 CARGO_DENY = 0.18.9
 
 deny:
 	@$(CARGO) deny --version 2>/dev/null | grep -q '$(CARGO_DENY)' || \
-		$(CARGO) install --locked cargo-deny --version $(CARGO_DENY)
+		$(CARGO) install --debug --locked cargo-deny --version $(CARGO_DENY)
 	$(CARGO) deny check licenses bans sources
 
 # Parts of the command that must build by themselves: the demo's, and those of hosts without the simulator.

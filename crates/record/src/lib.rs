@@ -29,7 +29,7 @@ pub use agent::AgentSummary;
 pub use comparison::{Comparison, ComparisonRow, Estimate};
 pub use constellation::{ConstellationSummary, HandoverRecord, RouteChange, RouteSummary};
 pub use distribution::{Distribution, Quantiles};
-pub use experiment::{Claim, Experiments, Figure, Point};
+pub use experiment::{Bound, Claim, Experiments, Figure, Point, Tally};
 pub use flow::{
     FlowMetrics, FlowSummary, PieceSummary, ProbingCycle, ProbingSummary, TransportCounters,
 };

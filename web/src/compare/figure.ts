@@ -10,11 +10,14 @@ const [WIDTH, HEIGHT, LEFT, BELOW, ABOVE] = [520, 260, 64, 40, 10];
 export function figure(of: Figure): HTMLElement {
   const points = of.points.filter((point) => point.metric === of.metric);
   const variants = [...new Set(points.map((point) => point.variant))];
-  const claims = of.claims.map(({ text, holds, measured, informative }) =>
+  const claims = of.claims.map(({ text, holds, measured, informative, bound }) =>
     h(
       "li",
       {},
-      h("strong", { class: informative ? "faint" : holds ? "good" : "bad", text: informative ? "noted" : holds ? "holds" : "does not hold" }),
+      h("strong", {
+        class: informative || holds === null ? "faint" : holds ? "good" : "bad",
+        text: holds === null ? "not judged" : informative ? "noted" : `${holds ? "holds" : "does not hold"}${bound === "ours" ? " (bound of our own)" : ""}`,
+      }),
       ` ${text}`,
       h("span", { class: "hint", text: ` (${measured})` }),
     ),

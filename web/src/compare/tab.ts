@@ -152,8 +152,13 @@ class Tab {
       this.compared(message);
     } else {
       const { experiments } = message.experiments;
-      const claims = experiments.flatMap((one) => one.claims).filter((claim) => !claim.informative);
-      this.now.textContent = `${claims.filter((claim) => claim.holds).length} of ${claims.length} claims hold`;
+      const judged = experiments.flatMap((one) => one.claims).filter((claim) => !claim.informative && claim.holds !== null);
+      const said = (of: "paper" | "ours") => {
+        const claims = judged.filter((claim) => claim.bound === of);
+        return `${claims.filter((claim) => claim.holds).length} of ${claims.length}`;
+      };
+      const ours = judged.some((claim) => claim.bound === "ours") ? `, and ${said("ours")} with bounds of our own` : "";
+      this.now.textContent = `${said("paper")} claims hold${ours}`;
       this.results.replaceChildren(h("div", { class: "charts" }, ...experiments.map(figure)));
     }
   }

@@ -45,7 +45,7 @@ export interface Figure {
   x_label: string;
   metric: string;
   points: Point[];
-  claims: { text: string; holds: boolean; measured: string; informative: boolean }[];
+  claims: { text: string; holds: boolean | null; measured: string; informative: boolean; bound: "paper" | "ours" }[];
 }
 
 export interface Run {

@@ -1,12 +1,12 @@
 //! Claims: statements of a paper in a form that a measurement can bear out or not.
 
-use bentpipe_record::Claim;
+use bentpipe_record::{Bound, Claim};
 use serde::Deserialize;
 
 use super::metrics::metric;
 use super::ranks::End;
 use super::sweep::SweepResult;
-use super::verdicts::{Verdict, gains_text, not_below, not_run};
+use super::verdicts::{Missing, Verdict, gains_text, not_below};
 
 /// A statement and its test.
 #[derive(Clone, Debug, Deserialize)]
@@ -17,6 +17,9 @@ pub struct ClaimSpec {
     /// The paper leaves it open: it is measured and reported, no more.
     #[serde(default)]
     pub informative: bool,
+    /// Whose the bound is that decides.
+    #[serde(default)]
+    pub bound: Bound,
     #[serde(flatten)]
     test: Test,
 }
@@ -217,17 +220,24 @@ pub(super) struct Judge<'a> {
 impl<'a> Judge<'a> {
     /// Judges one claim.
     pub(super) fn judge(&self, claim: &ClaimSpec) -> Claim {
-        let (holds, measured) = self.verdict(claim);
-        Claim { text: claim.text.clone(), holds, measured, informative: claim.informative }
+        let (holds, measured) = match self.verdict(claim) {
+            Ok((holds, measured)) => (Some(holds), measured),
+            Err(missing) => (None, missing.to_string()),
+        };
+        let ClaimSpec { text, informative, bound, .. } = claim;
+        Claim { text: text.clone(), holds, measured, informative: *informative, bound: *bound }
     }
 
-    fn verdict(&self, claim: &ClaimSpec) -> Verdict {
+    fn verdict(&self, claim: &ClaimSpec) -> Result<Verdict, Missing> {
         let name = claim.metric().map_or(self.default_metric, String::as_str);
         let Some(metric) = metric(name).map(|m| m.name) else {
-            return (false, format!("no metric `{name}`"));
+            return Ok((false, format!("no metric `{name}`")));
         };
         let values = |variant: &str| self.result.values(variant, metric);
-        match &claim.test {
+        let other = |experiment: &str, figure: &str| {
+            (self.find)(experiment, figure).ok_or_else(|| Missing::new(experiment, figure))
+        };
+        Ok(match &claim.test {
             Test::Better { variant, than, places, .. } => {
                 self.better(values(variant), values(than), places)
             }
@@ -252,24 +262,18 @@ impl<'a> Judge<'a> {
                 self.range(values(variant), *above, *min, *max, places)
             }
             Test::NotBelow { variant, than_figure, .. } => {
-                match (self.find)(self.experiment, than_figure) {
-                    Some(other) => not_below(values(variant), other.values(variant, metric)),
-                    None => not_run(than_figure),
-                }
+                let other = other(self.experiment, than_figure)?;
+                not_below(values(variant), other.values(variant, metric))
             }
             Test::LargerGain { variant, over, than_figure, .. } => {
-                let Some(other) = (self.find)(self.experiment, than_figure) else {
-                    return not_run(than_figure);
-                };
+                let other = other(self.experiment, than_figure)?;
                 let all = Places::default();
                 let gain = |judge: &Self| judge.mean_gain(variant, over, metric, &all);
                 let (here, there) = (gain(self), gain(&self.on(other)));
                 (here > there, gains_text(here, there))
             }
             Test::SmallerGain { variant, over, than_experiment, than_figure, places, .. } => {
-                let Some(other) = (self.find)(than_experiment, than_figure) else {
-                    return not_run(than_figure);
-                };
+                let other = other(than_experiment, than_figure)?;
                 let gain = |judge: &Self| judge.mean_gain(variant, over, metric, places);
                 let (here, there) = (gain(self), gain(&self.on(other)));
                 (here < there, gains_text(here, there))
@@ -281,7 +285,9 @@ impl<'a> Judge<'a> {
                 self.ends(End::Bottom, variants, *less, metric, places)
             }
             Test::SmallerSpread { at_x, than_at_x, .. } => self.spread(metric, *at_x, *than_at_x),
-            Test::LowestRankSum { variant, figures, .. } => self.rank_sum(variant, metric, figures),
-        }
+            Test::LowestRankSum { variant, figures, .. } => {
+                self.rank_sum(variant, metric, figures)?
+            }
+        })
     }
 }

@@ -3,7 +3,7 @@
 use super::claims::{Judge, Places};
 use super::stats::Estimate;
 use super::sweep::Values;
-use super::verdicts::Verdict;
+use super::verdicts::{Missing, Verdict};
 
 /// Which end of the order a claim is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,13 +86,12 @@ impl Judge<'_> {
         variant: &str,
         metric: &'static str,
         figures: &[[String; 2]],
-    ) -> Verdict {
+    ) -> Result<Verdict, Missing> {
         let names = &self.result.variants;
         let mut sums = vec![0_usize; names.len()];
         for [experiment, figure] in figures {
-            let Some(result) = (self.find)(experiment, figure) else {
-                return (false, format!("{experiment}, figure {figure}, is not part of this run"));
-            };
+            let missing = || Missing::new(experiment, figure);
+            let result = (self.find)(experiment, figure).ok_or_else(missing)?;
             for place in 0..result.xs.len() {
                 let mean = |name: &String| {
                     let values = result.values(name, metric).get(place);

@@ -7,6 +7,20 @@ use super::sweep::{SweepResult, Values};
 /// Whether it holds, and what was measured.
 pub(super) type Verdict = (bool, String);
 
+/// A figure that a claim needs and that was not measured.
+#[derive(Debug, thiserror::Error)]
+#[error("{experiment}, figure {figure}, is not part of this run")]
+pub(super) struct Missing {
+    experiment: String,
+    figure: String,
+}
+
+impl Missing {
+    pub(super) fn new(experiment: &str, figure: &str) -> Self {
+        Self { experiment: experiment.to_owned(), figure: figure.to_owned() }
+    }
+}
+
 impl<'a> Judge<'a> {
     /// The same with the data of another figure.
     pub(super) const fn on(&self, result: &'a SweepResult) -> Self {
@@ -225,11 +239,6 @@ pub(super) fn not_below(these: &[Values], those: &[Values]) -> Verdict {
 /// Two gains on average, in words.
 pub(super) fn gains_text(here: f64, there: f64) -> String {
     format!("{here:+.1} % on average here, {there:+.1} % there")
-}
-
-/// What a claim needs was not measured.
-pub(super) fn not_run(figure: &str) -> Verdict {
-    (false, format!("figure {figure} is not part of this run"))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use bentpipe_record::{Claim, Figure, Point};
+use bentpipe_record::{Bound, Claim, Figure, Point};
 use clap::builder::styling::{AnsiColor, Style};
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -69,12 +69,17 @@ fn rows(figure: &Figure) -> String {
 
 fn print_claim(claim: &Claim, out: &mut impl Write) -> io::Result<()> {
     let (word, color) = match (claim.holds, claim.informative) {
-        (true, _) => ("holds", AnsiColor::Green),
-        (false, true) => ("fails", AnsiColor::Yellow),
-        (false, false) => ("fails", AnsiColor::Red),
+        (Some(true), _) => ("holds", AnsiColor::Green),
+        (Some(false), true) => ("fails", AnsiColor::Yellow),
+        (Some(false), false) => ("fails", AnsiColor::Red),
+        (None, _) => ("open ", AnsiColor::Yellow),
     };
     let style = color.on_default();
-    let note = if claim.informative { " (informative)" } else { "" };
+    let note = match (claim.informative, claim.bound) {
+        (true, _) => " (informative)",
+        (false, Bound::Ours) => " (bound of our own)",
+        (false, Bound::Paper) => "",
+    };
     writeln!(
         out,
         "  {style}{word}{style:#}  {}{note}\n         measured: {}",

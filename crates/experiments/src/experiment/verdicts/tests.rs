@@ -1,3 +1,5 @@
+use bentpipe_record::{Bound, Claim};
+
 use super::super::claims::ClaimSpec;
 use super::*;
 
@@ -24,7 +26,7 @@ fn measured() -> SweepResult {
 
 /// Judges a claim as it stands in a file; figure `1` is the same data, figure `2` those with `a` and `b`
 /// exchanged.
-fn judged(claim: &str) -> (bool, String) {
+fn judged_whole(claim: &str) -> Claim {
     let result = measured();
     let [a, b, c] = ["a", "b", "c"].map(|name| result.values(name, METRIC).to_vec());
     let exchanged = SweepResult::by_hand(METRIC, &[("a", b), ("b", a), ("c", c)]);
@@ -35,8 +37,12 @@ fn judged(claim: &str) -> (bool, String) {
     };
     let judge = Judge { experiment: "E1", default_metric: METRIC, result: &result, find: &find };
     let claim: ClaimSpec = toml::from_str(&format!("text = \"it\"\n{claim}")).expect("a claim");
-    let claim = judge.judge(&claim);
-    (claim.holds, claim.measured)
+    judge.judge(&claim)
+}
+
+fn judged(claim: &str) -> (bool, String) {
+    let claim = judged_whole(claim);
+    (claim.holds == Some(true), claim.measured)
 }
 
 fn holds(claim: &str) -> bool {
@@ -142,6 +148,9 @@ fn figures_are_compared_with_others_that_were_run() {
     assert!(smaller("variant = 'b', over = 'a'", "2"));
     assert!(!smaller(gain, "2") && !smaller(gain, "1") && !smaller(gain, "9"));
     assert!(!smaller("variant = 'c', over = 'a'", "2"), "no value at one place");
-    let (holds, measured) = judged("not_below = { variant = 'a', than_figure = '9' }");
-    assert!(!holds && measured == "figure 9 is not part of this run", "{measured}");
+    let claim = judged_whole("not_below = { variant = 'a', than_figure = '9' }");
+    assert_eq!((claim.holds, &*claim.measured), (None, "E1, figure 9, is not part of this run"));
+    assert_eq!(claim.bound, Bound::Paper);
+    let claim = judged_whole("bound = 'ours'\nnot_below = { variant = 'a', than_figure = '1' }");
+    assert_eq!((claim.holds, claim.bound), (Some(true), Bound::Ours));
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use bentpipe_experiments::Experiment;
 use bentpipe_experiments::experiment::{SweepOptions, find, metric, run_all};
-use bentpipe_record::{Experiments, Figure};
+use bentpipe_record::{Experiments, Figure, Tally};
 use serde_json::{Value, json};
 
 use crate::args::sim::Reproduce;
@@ -60,12 +60,8 @@ fn print(result: &Experiments, args: &Reproduce) -> Result<(), Failure> {
     for figure in &result.experiments {
         table::print(figure, &mut stdout)?;
     }
-    let claims = || {
-        let all = result.experiments.iter().flat_map(|figure| &figure.claims);
-        all.filter(|claim| !claim.informative)
-    };
-    let holding = claims().filter(|claim| claim.holds).count();
-    writeln!(stdout, "{holding} of {} claims hold", claims().count())?;
+    let claims = result.experiments.iter().flat_map(|figure| &figure.claims);
+    writeln!(stdout, "{}", Tally::of(claims))?;
     if let Some(page) = &args.report {
         writeln!(stdout, "the report is in {}", page.display())?;
     }

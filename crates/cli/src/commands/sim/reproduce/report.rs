@@ -4,7 +4,7 @@ use std::error::Error;
 
 use bentpipe_experiments::experiment::metric;
 use bentpipe_experiments::{Experiment, library};
-use bentpipe_record::{Claim, Experiments, Figure};
+use bentpipe_record::{Bound, Experiments, Figure, Tally};
 use minijinja::{AutoEscape, Environment, Value, context};
 
 use super::source;
@@ -22,27 +22,19 @@ pub(super) fn html(
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     let template = environment.template_from_str(TEMPLATE)?;
     let sections = experiments.iter().map(|experiment| section(experiment, result));
-    let all = counted(result.experiments.iter().flat_map(|figure| &figure.claims));
+    let all = Tally::of(result.experiments.iter().flat_map(|figure| &figure.claims));
     Ok(template.render(context! {
         experiments => sections.collect::<Result<Vec<_>, _>>()?,
-        holding => all.0,
-        claims => all.1,
+        said => all.to_string(),
         reps,
         version => env!("CARGO_PKG_VERSION"),
     })?)
 }
 
-/// How many claims hold, of how many that can fail.
-fn counted<'c>(claims: impl Iterator<Item = &'c Claim>) -> (usize, usize) {
-    claims
-        .filter(|claim| !claim.informative)
-        .fold((0, 0), |(holding, all), claim| (holding + usize::from(claim.holds), all + 1))
-}
-
 /// What the template is told of an experiment.
 fn section(experiment: &Experiment, result: &Experiments) -> Result<Value, Box<dyn Error>> {
     let figures = || result.experiments.iter().filter(|figure| figure.id == experiment.id);
-    let (holding, claims) = counted(figures().flat_map(|figure| &figure.claims));
+    let said = Tally::of(figures().flat_map(|figure| &figure.claims)).to_string();
     let drawn: Result<Vec<_>, Box<dyn Error>> =
         figures().map(|figure| figure_of(figure, experiment)).collect();
     Ok(context! {
@@ -50,8 +42,7 @@ fn section(experiment: &Experiment, result: &Experiments) -> Result<Value, Box<d
         title => experiment.title.as_str(),
         paper => paper(&experiment.group),
         scenario => experiment.scenario.as_str(),
-        holding,
-        claims,
+        said,
         figures => drawn?,
         settings => settings(&experiment.id),
     })
@@ -61,16 +52,18 @@ fn figure_of(figure: &Figure, experiment: &Experiment) -> Result<Value, Box<dyn 
     let label = metric(&figure.metric).map_or("", |metric| metric.label);
     let svg = lines::svg(figure, label, source(figure, Some(experiment)))?;
     let rows = figure.claims.iter().map(|claim| {
-        let verdict = match (claim.informative, claim.holds) {
-            (true, _) => "reported",
-            (false, true) => "holds",
-            (false, false) => "does not hold",
+        let verdict = match (claim.holds, claim.informative, claim.bound) {
+            (None, ..) => "not judged",
+            (_, true, _) => "reported",
+            (Some(true), _, Bound::Paper) => "holds",
+            (Some(true), _, Bound::Ours) => "holds (bound of our own)",
+            (Some(false), _, Bound::Paper) => "does not hold",
+            (Some(false), _, Bound::Ours) => "does not hold (bound of our own)",
         };
         context! {
             text => claim.text.as_str(),
             measured => claim.measured.as_str(),
-            holds => claim.holds,
-            informative => claim.informative,
+            is_bad => claim.holds == Some(false) && !claim.informative,
             verdict,
         }
     });
