@@ -8,7 +8,7 @@ use assert_cmd::cargo::cargo_bin_cmd;
 use predicates::prelude::*;
 use serde_json::Value;
 
-const LISTINGS: [&str; 9] = [
+const LISTINGS: [&str; 10] = [
     "experiments",
     "protocols",
     "controllers",
@@ -16,6 +16,7 @@ const LISTINGS: [&str; 9] = [
     "scenarios",
     "constellations",
     "places",
+    "traces",
     "metrics",
     "variants",
 ];

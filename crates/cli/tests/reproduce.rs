@@ -124,10 +124,13 @@ fn a_report_has_every_figure_claim_and_verdict_and_is_the_same_again() {
     assert_eq!(one.matches("<svg").count(), figures.len());
     let claims: Vec<_> =
         figures.iter().flat_map(|figure| figure["claims"].as_array().expect("claims")).collect();
-    let verdicts = ["holds</td>", "does not hold</td>", "reported</td>"];
-    let counted: usize =
-        verdicts.iter().map(|verdict| one.matches(&format!(">{verdict}")).count()).sum();
-    assert_eq!(counted, claims.len());
+    for (bound, note) in [("paper", ""), ("ours", " (bound of our own)")] {
+        for (holds, word) in [(true, "holds"), (false, "does not hold")] {
+            let is = |claim: &&&Value| claim["bound"] == bound && claim["holds"] == holds;
+            let cells = one.matches(&format!(">{word}{note}</td>")).count();
+            assert_eq!(cells, claims.iter().filter(is).count(), "{word}{note}");
+        }
+    }
     assert!(one.contains("scenario <code>") && one.contains("Settings"), "{one}");
     assert!(!one.contains(" src=") && !one.contains("<link"), "it asks nobody for anything");
 }

@@ -100,7 +100,7 @@ fn shards_make_the_file_of_the_whole_sweep() {
 fn what_is_wrong_is_told_before_the_first_run() {
     let dir = dir();
     let dir = dir.path();
-    fs::write(dir.join("thesis.txt"), "do not touch").expect("written");
+    fs::write(dir.join("thesis.parquet"), "do not touch").expect("written");
     for (args, said) in [
         (
             vec!["--vary", "links.spce.loss=1%", "--out", "x"],
@@ -114,11 +114,12 @@ fn what_is_wrong_is_told_before_the_first_run() {
         (vec!["--vary", "seed=1,2", "--out", "x"], "name the seeds by --seeds"),
         (vec!["--shard", "4/3", "--out", "x"], "`4/3` is no shard"),
         (vec!["--flow", "fil", "--out", "x"], "there is no flow `fil`"),
-        (vec!["--out", "thesis.txt"], "thesis.txt: it is no result of a sweep"),
+        (vec!["--out", "runs.csv"], "a sweep writes Parquet, not csv: name it runs.parquet"),
+        (vec!["--out", "thesis.parquet"], "thesis.parquet: it is no result of a sweep"),
     ] {
         bentpipe(dir, &with(&args)).assert().code(2).stderr(predicate::str::contains(said));
     }
-    assert_eq!(fs::read_to_string(dir.join("thesis.txt")).expect("there"), "do not touch");
+    assert_eq!(fs::read_to_string(dir.join("thesis.parquet")).expect("there"), "do not touch");
     let merge = ["merge", "nothing.parquet", "--out", "merged.parquet"];
     bentpipe(dir, &merge).assert().code(1).stderr(predicate::str::contains("nothing.parquet"));
     assert!(!dir.join("x").exists() && !dir.join("merged.parquet").exists());

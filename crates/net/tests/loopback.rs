@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bentpipe_association::{SecretKey, Security};
+use bentpipe_association::{SecretKey, Security, Tuning};
 use bentpipe_net::Host;
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
@@ -95,16 +95,20 @@ async fn what_the_path_carried_is_kept_when_a_host_ends_and_known_to_the_next_on
     let dir = tempfile::tempdir().expect("a directory");
     let kept = dir.path().join("key.paths");
     let (client, server, key) = hosts("127.0.0.1");
+    // As `send` and gateways do, it shares a window with others.
+    let config = Tuning::default().config().expect("settings");
+    server.listen(config.clone());
     client.keep_paths(kept.clone());
     let address = server.local_addr();
     let read = tokio::spawn(async move {
         let mut connection = server.accept().await;
         let mut all = Vec::new();
         connection.read_to_end(&mut all).await.expect("all bytes");
+        connection.finish().await.expect("closed");
         all.len()
     });
     let mut connection =
-        client.connect(address, key.public(), 7, config()).await.expect("a connection");
+        client.connect(address, key.public(), 7, config).await.expect("a connection");
     connection.write_bytes(pattern(30_000_000)).await.expect("written");
     connection.shutdown().await.expect("shut down");
     connection.finish().await.expect("closed");

@@ -108,7 +108,7 @@ impl Judge<'_> {
         let first = order.first().is_some_and(|(_, name)| *name == variant);
         let alone = order.len() < 2 || order[0].0 < order[1].0;
         let text: Vec<_> = order.iter().map(|(sum, name)| format!("{name} {sum}")).collect();
-        (first && alone, text.join(", "))
+        Ok((first && alone, text.join(", ")))
     }
 }
 
@@ -190,12 +190,14 @@ mod tests {
             with(&result, |judge| judge.rank_sum(variant, METRIC, figures))
         };
         // a: 1 and 2, b: 2 and 1, c: 3 and 3.
-        let (holds, text) = sum("c", &[figure("E1")]);
+        let (holds, text) = sum("c", &[figure("E1")]).expect("judged");
         assert!(!holds && text == "a 3, b 3, c 6", "{text}");
-        assert!(!sum("a", &[figure("E1")]).0, "it shares the first place");
-        assert!(!sum("a", &[figure("E2")]).0, "that figure was not run");
+        let shared = sum("a", &[figure("E1")]).expect("judged");
+        assert!(!shared.0, "it shares the first place");
+        assert!(sum("a", &[figure("E2")]).is_err(), "that figure was not run");
         let better =
             SweepResult::by_hand(METRIC, &[("a", vec![vec![2.0]]), ("b", vec![vec![1.0]])]);
-        assert!(with(&better, |judge| judge.rank_sum("a", METRIC, &[figure("E1")])).0);
+        let better = with(&better, |judge| judge.rank_sum("a", METRIC, &[figure("E1")]));
+        assert!(better.expect("judged").0);
     }
 }

@@ -24,7 +24,7 @@ use super::control::MESSAGE_HEADER;
 use super::early::Early;
 use super::ecn_feedback::EcnFeedback;
 use super::fragments::Fragments;
-use super::lasting::Lasting;
+use super::lasting::{Before, Lasting};
 use super::links::{LINKS, Links};
 use super::liveness::Liveness;
 use super::memory::Memory;
@@ -83,10 +83,8 @@ pub(super) struct Association {
     memory: Memory,
     /// What the connections over each direction share where the rate is not known.
     shared: [Option<SharedPath>; MAX_PATHS],
-    /// What each link carried with the peer in associations before.
-    carried_before: [u64; LINKS],
-    /// The rates that paths had then, link by link.
-    remembered: [Option<KnownPath>; LINKS],
+    /// What links were to the peer in associations before.
+    before: Before,
     /// Trains that tell what the path in use carries where the rate is not known, and those of the peer.
     prober: Prober,
     arrivals: Arrivals,
@@ -126,8 +124,7 @@ impl Association {
             fec: FecState::new(fec, memory.for_parity()),
             memory,
             shared: [const { None }; MAX_PATHS],
-            carried_before: lasting.carried,
-            remembered: [None; LINKS],
+            before: Before { carried: lasting.carried, paths: [None; LINKS] },
             prober: Prober::new(lasting.ledger),
             arrivals: Arrivals::default(),
             switch_pause: SwitchPause::default(),
@@ -150,7 +147,7 @@ impl Association {
 
     /// Its links carried this in associations or processes before.
     pub(super) const fn remember(&mut self, links: [Option<KnownPath>; LINKS]) {
-        self.remembered = links;
+        self.before.paths = links;
     }
 
     /// What its paths carry, and when that was seen: what was sent by them counts, and what trains found where nothing was.
@@ -244,7 +241,7 @@ impl Association {
 
     /// Bytes that each link has carried with the peer, in this association and those before.
     pub(super) fn carried_by_links(&self) -> [u64; LINKS] {
-        let (now, before) = (self.paths.carried(), self.carried_before);
+        let (now, before) = (self.paths.carried(), self.before.carried);
         std::array::from_fn(|link| now[link] + before[link])
     }
 

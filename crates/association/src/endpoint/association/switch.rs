@@ -17,7 +17,7 @@ impl Association {
     /// The window that all share who leave by this path. Where there is none yet it has these settings, and begins with
     /// what the path is known or remembered to carry.
     pub(super) fn window(&mut self, path: usize, config: &Arc<Config>) -> Option<&SharedPath> {
-        let remembered = self.remembered[self.paths.get(path).link()];
+        let remembered = self.before.paths[self.paths.get(path).link()];
         let slot = self.shared.get_mut(path)?;
         Some(slot.get_or_insert_with(|| {
             let window = SharedPath::new(config.clone());
