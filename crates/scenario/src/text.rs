@@ -103,10 +103,17 @@ fn name_in<'a>(item: &Item, key: &'a str) -> &'a str {
     old.unwrap_or(key)
 }
 
+/// Parts of a key at most: no scenario has half as many, and the text of tables in tables takes room on the stack for each.
+const MOST_PARTS: usize = 32;
+
 /// Changes one value of a TOML text.
 pub(crate) fn set(text: &str, key: &str, value: &str) -> Result<String, String> {
     let mut document: DocumentMut = text.parse().map_err(|e| format!("{e}"))?;
     let value = value.parse::<Value>().unwrap_or_else(|_| Value::from(value));
+    if key.split('.').nth(MOST_PARTS).is_some() {
+        let begins: String = key.chars().take(40).collect();
+        return Err(format!("a key of more than {MOST_PARTS} parts: `{begins}...`"));
+    }
     let keys: Vec<&str> = key.split('.').collect();
     let (last, parents) = keys.split_last().ok_or("the key is empty")?;
     let mut item = document.as_item_mut();

@@ -332,3 +332,12 @@ fn gateways_have_a_controller_that_there_is_and_none_where_they_know_a_rate() {
         assert!(error.to_string().contains(said), "{error}");
     }
 }
+
+#[test]
+fn a_key_of_tables_without_end_is_refused_and_takes_no_stack() {
+    for parts in [33, 20_000] {
+        let change = format!("{}b=1", "a.".repeat(parts));
+        let error = changed(&[&change]).expect_err("refused").to_string();
+        assert!(error.contains("a key of more than 32 parts: `a.a."), "{error}");
+    }
+}
