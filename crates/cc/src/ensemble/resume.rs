@@ -117,7 +117,9 @@ impl Resume {
         self.jump = None;
         let knows_better = self.congested.is_some_and(|at| now.since(at) < CONGESTED);
         let known = self.known(now);
-        self.is_waiting = known.is_none() && self.remembered.is_some() && !knows_better;
+        // That a path carries so much at least says nothing against more.
+        let is_open = known.is_none_or(|known| known.at_least);
+        self.is_waiting = is_open && self.remembered.is_some() && !knows_better;
         let path = known.filter(|_| !knows_better)?;
         // Where the path may carry more, slow start goes on.
         let ssthresh = (!path.at_least).then_some(path.product());
@@ -148,7 +150,8 @@ impl Resume {
         window: ByteCount,
         delivered: ByteCount,
     ) -> Option<Target> {
-        if !std::mem::take(&mut self.is_waiting) || self.known(now).is_some() {
+        let is_known = self.known(now).is_some_and(|known| !known.at_least);
+        if !std::mem::take(&mut self.is_waiting) || is_known {
             return None;
         }
         // What is remembered counts once: what comes of it is seen.

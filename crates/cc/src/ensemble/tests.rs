@@ -298,6 +298,18 @@ fn what_trains_found_counts_more_than_what_is_remembered() {
 }
 
 #[test]
+fn that_a_path_carries_so_much_at_least_says_nothing_against_what_is_remembered() {
+    let table = remembers("reno");
+    let (rate, round_trip) = (BitRate::from_bps(8 * 5_000 * 10 / 6), Span::from_millis(600));
+    table.know(Instant::ZERO, KnownPath { rate, round_trip, at_least: true });
+    let mut first = begin(&table, None);
+    assert!((5.0..6.0).contains(&first.segments()), "{}", first.segments());
+    first.wait(0.6);
+    first.ack_at_once(1);
+    assert!((53.0..56.0).contains(&first.segments()), "{}", first.segments());
+}
+
+#[test]
 fn after_a_long_pause_a_window_is_half_of_what_was_seen_before_it() {
     let table = ensemble("reno");
     let mut first = begin(&table, None);
