@@ -30,6 +30,7 @@ pub mod fuzz;
 mod incoming;
 pub mod memory_disk;
 mod names;
+mod pieces;
 mod receive;
 mod receiver;
 mod send;

@@ -10,6 +10,7 @@ use bentpipe_units::Span;
 use tokio::sync::Notify;
 
 use crate::frames::{Frame, Frames, Kind, MOST_DATA, Message, Offer, Reply, data, message};
+use crate::pieces::Pieces;
 use crate::receiver::{MOST_AHEAD, MOST_NAMES_AHEAD};
 use crate::source::{Entry, Source, SourceFile, Stamp};
 use crate::{Progress, TransferError};
@@ -118,6 +119,7 @@ pub async fn send<R: Runtime, O: Source>(
         offers: VecDeque::new(),
         offered: 0,
         names: 0,
+        pieces: Pieces::default(),
         outcome: Outcome::default(),
     };
     tokio::try_join!(writer.write_all(), read_replies(connection, entries, &shared, &progress))?;
@@ -141,6 +143,7 @@ struct Writer<'a, R, O, S: Streams, P> {
     offered: usize,
     /// Bytes of names among the offers.
     names: usize,
+    pieces: Pieces,
     outcome: Outcome,
 }
 
@@ -234,7 +237,7 @@ impl<R: Runtime, O: Source, S: Streams, P: Fn(Progress)> Writer<'_, R, O, S, P> 
                 let _ = self.runtime.timeout(LOOK_EVERY, heard).await;
                 continue;
             }
-            let chunk = match read_chunk(self.runtime, file, at).await? {
+            let chunk = match read_chunk(self.runtime, file, at, self.pieces.length()).await? {
                 Ok(chunk) => chunk,
                 Err(error) => return Ok(Message::Skip { reason: error.to_string() }),
             };
@@ -244,7 +247,9 @@ impl<R: Runtime, O: Source, S: Streams, P: Fn(Progress)> Writer<'_, R, O, S, P> 
             hasher.update(&chunk);
             at += chunk.len() as u64;
             self.outcome.sent += chunk.len() as u64;
+            let began = self.runtime.now();
             self.connection.write_bytes(data(&chunk)).await?;
+            self.pieces.took(self.runtime.now().since(began));
             (self.progress)(Progress::At { offset: at });
         }
         if at == size && is_unchanged(&**file, stamp) {
@@ -265,10 +270,11 @@ async fn read_chunk(
     runtime: &impl Runtime,
     file: &Arc<impl SourceFile>,
     at: u64,
+    most: usize,
 ) -> io::Result<io::Result<Vec<u8>>> {
     let file = file.clone();
     let read = move || {
-        let mut chunk = vec![0; MOST_DATA];
+        let mut chunk = vec![0; most];
         // A short chunk only at the end.
         let len = read_full(&*file, &mut chunk, at)?;
         chunk.truncate(len);
