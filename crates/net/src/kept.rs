@@ -1,8 +1,9 @@
 //! What a host keeps over a restart: small files, each written in one step.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::Duration;
 
@@ -11,6 +12,30 @@ use bentpipe_association::host::Shared;
 
 /// Time between two looks whether there is anything new. What is lost in a crash is no more than that.
 pub(crate) const PAUSE: Duration = Duration::from_secs(60);
+
+/// No file that a host keeps is longer.
+const LONGEST: u64 = 16 << 20;
+
+/// The content of such a file; none if there is no file, or nothing in it, which a crash may leave.
+///
+/// # Errors
+/// When it cannot be read, is no file, or is too long to be one of these.
+pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
+    let is_file = match fs::metadata(path) {
+        Ok(metadata) => metadata.is_file(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !is_file {
+        return Err(io::Error::other("it is no file"));
+    }
+    let mut text = String::new();
+    let read = File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)?;
+    if read as u64 > LONGEST {
+        return Err(io::Error::other(format!("it is longer than {LONGEST} bytes")));
+    }
+    Ok(Some(text).filter(|text| !text.is_empty()))
+}
 
 /// Something that is kept in a file of its own.
 pub(crate) trait Kept: Clone + Send + Sync + 'static {
@@ -56,7 +81,12 @@ impl<T: Kept> Keeper<T> {
     fn write(&self, value: &T) -> io::Result<()> {
         let mut beside = self.path.as_os_str().to_owned();
         beside.push(".new");
-        let mut file = File::create(&beside)?;
+        // What a crash or somebody else left there is not written into.
+        match fs::remove_file(&beside) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = File::options().write(true).create_new(true).mode(0o600).open(&beside)?;
         file.write_all(&value.content())?;
         // Or a crash may leave the new name without what is behind it.
         file.sync_all()?;
@@ -112,6 +142,33 @@ mod tests {
         fs::remove_file(&path).expect("removed");
         keeper.save(&"now".to_owned());
         assert!(!path.exists(), "nothing is new");
+    }
+
+    #[test]
+    fn what_stands_beside_is_replaced_and_not_written_into() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (path, beside) = (dir.path().join("text"), dir.path().join("text.new"));
+        let precious = dir.path().join("precious");
+        fs::write(&precious, "do not touch").expect("written");
+        std::os::unix::fs::symlink(&precious, &beside).expect("a link");
+        Keeper::new(path.clone(), None).save(&"now".to_owned());
+        assert_eq!(fs::read_to_string(&precious).expect("there"), "do not touch");
+        assert_eq!(read(&path).expect("a file").as_deref(), Some("now"));
+        let mode = std::os::unix::fs::MetadataExt::mode(&fs::metadata(&path).expect("a file"));
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn what_is_no_file_or_has_no_end_is_not_read() {
+        assert!(
+            read(Path::new("/dev/zero")).expect_err("a device").to_string().contains("no file")
+        );
+        let dir = tempfile::tempdir().expect("a directory");
+        assert!(read(dir.path()).expect_err("a directory").to_string().contains("no file"));
+        assert_eq!(read(&dir.path().join("nothing")).expect("none"), None);
+        let long = dir.path().join("long");
+        File::create(&long).expect("a file").set_len(LONGEST + 1).expect("longer");
+        assert!(read(&long).expect_err("too long").to_string().contains("longer than"));
     }
 
     #[test]

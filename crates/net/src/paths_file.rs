@@ -1,7 +1,6 @@
 //! What the paths to peers carried, kept in a small file of JSON beside the key. It is no more than a hint: it can be deleted at any
 //! time, and one that cannot be read is as good as none.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -10,7 +9,7 @@ use bentpipe_association::endpoint::{PathMemory, PathRecord};
 use bentpipe_units::{BitRate, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::kept::Kept;
+use crate::kept::{self, Kept};
 
 /// A path in the file.
 #[derive(Debug, Deserialize, Serialize)]
@@ -52,12 +51,10 @@ impl Line {
 
 /// What the file says; nothing if there is none, or none that can be read, which is said.
 pub(crate) fn load(path: &Path) -> PathMemory {
-    let lines = match fs::read(path) {
-        Ok(text) if text.is_empty() => Ok(Vec::new()),
-        Ok(text) => serde_json::from_slice::<Vec<Line>>(&text).map_err(io::Error::from),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error),
-    };
+    let lines = kept::read(path).and_then(|text| match text {
+        Some(text) => serde_json::from_str::<Vec<Line>>(&text).map_err(io::Error::from),
+        None => Ok(Vec::new()),
+    });
     let lines = lines.unwrap_or_else(|error| {
         tracing::warn!(path = %path.display(), %error, "cannot read what paths carried before; they are found out again");
         Vec::new()
@@ -80,6 +77,8 @@ impl Kept for PathMemory {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use bentpipe_association::SecretKey;
 
     use super::*;

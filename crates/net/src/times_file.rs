@@ -3,13 +3,12 @@
 //!
 //! A line for each peer, with its key and the time of its newest request in nanoseconds since 1970; `-` is this host.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use bentpipe_association::endpoint::Times;
 
-use crate::kept::Kept;
+use crate::kept::{self, Kept};
 
 /// In place of a key: this host.
 const OWN: &str = "-";
@@ -37,11 +36,9 @@ pub enum TimesError {
 
 /// The times in a file; none if there is no file yet.
 pub(crate) fn load(path: &Path) -> Result<Times, TimesError> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(TimesError::File { path: path.to_owned(), error }),
-    };
+    let text = kept::read(path);
+    let text = text.map_err(|error| TimesError::File { path: path.to_owned(), error })?;
+    let text = text.unwrap_or_default();
     let (mut peers, mut own) = (Vec::new(), 0);
     for (number, line) in text.lines().enumerate() {
         let bad = || TimesError::Line { path: path.to_owned(), line: number + 1 };
@@ -73,6 +70,8 @@ impl Kept for Times {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::kept::Keeper;
     use bentpipe_association::SecretKey;

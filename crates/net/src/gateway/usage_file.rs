@@ -1,12 +1,11 @@
 //! What links have carried in this month, kept in a small file of JSON, so that a restart forgets no more than a minute.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use bentpipe_gateway::Usage;
 
-use crate::kept::Kept;
+use crate::kept::{self, Kept};
 
 /// A file of what links have carried that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -34,16 +33,10 @@ pub enum UsageError {
 
 /// What the file says; none if there is no file yet, or nothing in it, which a crash may leave.
 pub(super) fn load(path: &Path) -> Result<Option<Usage>, UsageError> {
-    let text = match fs::read(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(UsageError::File { path: path.to_owned(), error }),
-    };
-    if text.is_empty() {
-        return Ok(None);
-    }
+    let text = kept::read(path);
+    let text = text.map_err(|error| UsageError::File { path: path.to_owned(), error })?;
     let content = |error| UsageError::Content { path: path.to_owned(), error };
-    serde_json::from_slice(&text).map(Some).map_err(content)
+    text.map(|text| serde_json::from_str(&text)).transpose().map_err(content)
 }
 
 impl Kept for Usage {
@@ -62,6 +55,8 @@ impl Kept for Usage {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::kept::Keeper;
 
