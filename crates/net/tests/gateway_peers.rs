@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bentpipe_association::SecretKey;
 use bentpipe_gateway::Config;
-use bentpipe_net::gateway::Gateway;
+use bentpipe_net::gateway::{Gateway, KeptFiles};
 use bentpipe_units::Span;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -30,7 +30,7 @@ struct Fleet {
 
 fn start(text: &str, key: &SecretKey) -> Gateway {
     let config = Config::parse("gateway.toml", text).expect("a configuration");
-    Gateway::start(config, key.clone()).expect("a gateway")
+    Gateway::start(config, key.clone(), KeptFiles::default()).expect("a gateway")
 }
 
 impl Fleet {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bentpipe_association::SecretKey;
 use bentpipe_gateway::{Config, Role, Status};
-use bentpipe_net::gateway::Gateway;
+use bentpipe_net::gateway::{Gateway, KeptFiles};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -28,7 +28,8 @@ struct Pair {
 
 fn gateway(text: &str, key: u8) -> Gateway {
     let config = Config::parse("gateway.toml", text).expect("a configuration");
-    Gateway::start(config, SecretKey::from_bytes([key; 32])).expect("a gateway")
+    Gateway::start(config, SecretKey::from_bytes([key; 32]), KeptFiles::default())
+        .expect("a gateway")
 }
 
 async fn pair(to: SocketAddr, more: &str) -> Pair {

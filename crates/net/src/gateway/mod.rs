@@ -43,6 +43,32 @@ type Inner = bentpipe_gateway::Gateway<System>;
 /// A flow on its way.
 type Begun = bentpipe_gateway::Begun<Stream>;
 
+/// The files in which a gateway keeps something over a restart. Each is written once a minute if there is anything new, and by
+/// [`Gateway::stop`]; what has none is not kept.
+#[derive(Clone, Debug, Default)]
+pub struct KeptFiles {
+    /// The times of requests, see [`Host::keep_times`].
+    pub times: Option<PathBuf>,
+    /// What the paths to peers carried, see [`Host::keep_paths`].
+    pub paths: Option<PathBuf>,
+    /// What links with a cap have carried in this month.
+    pub usage: Option<PathBuf>,
+}
+
+/// Why a gateway does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The system does not permit it.
+    #[error(transparent)]
+    System(#[from] io::Error),
+    /// The times of requests cannot be read.
+    #[error(transparent)]
+    Times(#[from] TimesError),
+    /// What links have carried cannot be read.
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+}
+
 /// A gateway at work. It ends when it is dropped.
 #[derive(Debug)]
 pub struct Gateway {
@@ -56,71 +82,40 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Starts a gateway: when this returns, everything listens.
+    /// Starts a gateway: when this returns, everything listens. What was kept is known before the first word to a peer.
     ///
     /// # Errors
-    /// When an address is taken, or the process may not do what the configuration asks for.
+    /// When an address is taken, the process may not do what the configuration asks for, or a file that is kept cannot be read.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub fn start(config: Config, key: SecretKey) -> io::Result<Self> {
+    pub fn start(config: Config, key: SecretKey, kept: KeptFiles) -> Result<Self, StartError> {
         // Terminals connect, hubs are connected to.
         let both = config.role == Role::Hub && config.outer != OuterMode::Udp;
         let bind = if both { Host::bind_both } else { Host::bind };
         let host = bind(config.listen, key, Security::Full).map_err(|error| {
             io::Error::new(error.kind(), format!("UDP {}: {error}", config.listen))
         })?;
+        if let Some(times) = kept.times {
+            host.keep_times(times)?;
+        }
+        if let Some(paths) = kept.paths {
+            host.keep_paths(paths);
+        }
         descriptors::check(&config);
         // Each costs a file descriptor, and most of those are for flows.
         let unknown = (descriptors::limit() / 8).clamp(16, UNKNOWN);
         let inner = Inner::new(config, (*host).clone(), System::default(), unknown)?;
         let inner = Arc::new(inner);
         let mut tasks = JoinSet::new();
+        let usage = kept.usage.map(|path| keep_usage(&inner, path, &mut tasks)).transpose()?;
         capture::start(&inner, &mut tasks)?;
         let ops = ops::start(&inner, &host, &mut tasks)?;
         for work in inner.work() {
             tasks.spawn(work);
         }
         tasks.spawn(monitor(host.clone()));
-        Ok(Self { inner, host, tasks, ops, usage: None })
-    }
-
-    /// Keeps the times of requests in a file, see [`Host::keep_times`].
-    ///
-    /// # Errors
-    /// When the file is there and cannot be read, or is not such a file.
-    pub fn keep_times(&self, path: PathBuf) -> Result<(), TimesError> {
-        self.host.keep_times(path)
-    }
-
-    /// Keeps what the paths to peers carry in a file, see [`Host::keep_paths`].
-    pub fn keep_paths(&self, path: PathBuf) {
-        self.host.keep_paths(path);
-    }
-
-    /// Keeps what links with a cap have carried in this month in a file, from which what was counted before is taken: to be
-    /// called before anything is sent. It is written once a minute if there is anything new, and by [`Gateway::stop`].
-    /// Without a cap nothing is kept.
-    ///
-    /// # Errors
-    /// When the file is there and cannot be read, or is not such a file.
-    pub fn keep_usage(&mut self, path: PathBuf) -> Result<(), UsageError> {
-        if self.inner.usage().is_none() {
-            return Ok(());
-        }
-        let kept = usage_file::load(&path)?;
-        if let Some(usage) = kept.clone() {
-            self.inner.resume_usage(usage);
-        }
-        let mut keeper = Keeper::new(path, kept);
-        if let Some(usage) = self.inner.usage() {
-            // Whether it can be written is said now, and not in a minute.
-            keeper.save(&usage);
-        }
-        let keeper = Arc::new(Mutex::new(keeper));
-        self.usage = Some(keeper.clone());
-        self.tasks.spawn(keep_usage(self.inner.clone(), keeper));
-        Ok(())
+        Ok(Self { inner, host, tasks, ops, usage: usage.flatten() })
     }
 
     /// The UDP address between the gateways.
@@ -180,16 +175,37 @@ impl Gateway {
     }
 }
 
-/// Writes what links have carried once a minute.
-async fn keep_usage(inner: Arc<Inner>, keeper: Arc<Mutex<Keeper<Usage>>>) -> io::Result<()> {
-    loop {
-        tokio::time::sleep(kept::PAUSE).await;
-        if let Some(usage) = inner.usage() {
-            let keeper = keeper.clone();
-            let saving = tokio::task::spawn_blocking(move || lock(&keeper).save(&usage));
-            saving.await.map_err(io::Error::other)?;
-        }
+/// Takes over what links with a cap carried before, and writes what they carry once a minute; nothing where none has a cap.
+fn keep_usage(
+    inner: &Arc<Inner>,
+    path: PathBuf,
+    tasks: &mut JoinSet<io::Result<()>>,
+) -> Result<Option<Arc<Mutex<Keeper<Usage>>>>, UsageError> {
+    if inner.usage().is_none() {
+        return Ok(None);
     }
+    let kept = usage_file::load(&path)?;
+    if let Some(usage) = kept.clone() {
+        inner.resume_usage(usage);
+    }
+    let mut keeper = Keeper::new(path, kept);
+    if let Some(usage) = inner.usage() {
+        // Whether it can be written is said now, and not in a minute.
+        keeper.save(&usage);
+    }
+    let keeper = Arc::new(Mutex::new(keeper));
+    let (inner, kept) = (inner.clone(), keeper.clone());
+    tasks.spawn(async move {
+        loop {
+            tokio::time::sleep(kept::PAUSE).await;
+            if let Some(usage) = inner.usage() {
+                let kept = kept.clone();
+                let saving = tokio::task::spawn_blocking(move || lock(&kept).save(&usage));
+                saving.await.map_err(io::Error::other)?;
+            }
+        }
+    });
+    Ok(Some(keeper))
 }
 
 /// Ends when nothing works any more.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bentpipe_association::SecretKey;
 use bentpipe_gateway::Config;
-use bentpipe_net::gateway::Gateway;
+use bentpipe_net::gateway::{Gateway, KeptFiles};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
 /// Destinations on loopback are allowed.
@@ -103,7 +103,7 @@ impl Site {
     /// Starts the terminal.
     pub(crate) fn terminal(&self) -> Gateway {
         let config = Config::parse("terminal.toml", &self.terminal).expect("a configuration");
-        Gateway::start(config, self.keys[0].clone()).expect("a terminal")
+        Gateway::start(config, self.keys[0].clone(), KeptFiles::default()).expect("a terminal")
     }
 
     /// Lets a hub and a terminal on a [`DEDICATED`] link send at so many Mbit/s, as at SIGHUP. It changes
@@ -119,7 +119,7 @@ impl Site {
     /// Starts the hub.
     pub(crate) fn hub(&self) -> Gateway {
         let config = Config::parse("hub.toml", &self.hub).expect("a configuration");
-        Gateway::start(config, self.keys[1].clone()).expect("a hub")
+        Gateway::start(config, self.keys[1].clone(), KeptFiles::default()).expect("a hub")
     }
 }
 

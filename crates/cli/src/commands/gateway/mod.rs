@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use bentpipe_association::{PublicKey, SecretKey};
 use bentpipe_gateway::Config;
-use bentpipe_net::gateway::{Firewall, Gateway, Installed, doubt, load, raise_descriptor_limit};
+use bentpipe_net::gateway::{
+    Firewall, Gateway, Installed, KeptFiles, StartError, doubt, load, raise_descriptor_limit,
+};
 use bentpipe_net::key_file;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -62,14 +64,13 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
         let mut stop = Stop::listen()?;
         let mut hangups = signal(SignalKind::hangup())?;
         let owner = key.public();
-        let mut gateway = Gateway::start(config.clone(), key)
-            .map_err(|error| Failure::System(error.to_string()))?;
+        let files = KeptFiles {
+            times: Some(kept(&config, "times")),
+            paths: Some(kept(&config, "paths")),
+            usage: Some(kept(&config, "usage")),
+        };
+        let mut gateway = Gateway::start(config.clone(), key, files)?;
         give_up_binding();
-        let keeping = gateway.keep_times(kept(&config, "times"));
-        keeping.map_err(|error| Failure::Input(error.to_string()))?;
-        gateway.keep_paths(kept(&config, "paths"));
-        let keeping = gateway.keep_usage(kept(&config, "usage"));
-        keeping.map_err(|error| Failure::Input(error.to_string()))?;
         let _rules = if args.setup_firewall { rules(&config, owner)? } else { None };
         tracing::info!(address = %gateway.local_addr(), "gateway started");
         if let Some(address) = gateway.ops_addr() {
@@ -175,5 +176,14 @@ fn reload(gateway: &Gateway, file: &Path) {
     match reloaded {
         Ok(()) => tracing::info!("{}: reloaded rates and weights", file.display()),
         Err(error) => tracing::error!("not reloaded, nothing changed: {error}"),
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::System(error) => Self::System(error.to_string()),
+            error @ (StartError::Times(_) | StartError::Usage(_)) => Self::Input(error.to_string()),
+        }
     }
 }
