@@ -74,6 +74,10 @@ fn what_can_not_be_names_the_option_and_the_value() {
         (&["--loss", "2"], &["--loss", "`2`", "0 % to 100 %"]),
         (&["--trace", "starlink-dwon"], &["--trace", "starlink-dwon"]),
         (
+            &["--trace", "starlink-down", "--return-rate", "1 Mbit/s"],
+            &["--return-rate 1 Mbit/s", "starlink-down"],
+        ),
+        (
             &["--trace", "starlink-down", "--rate", "1 Mbit/s"],
             &["--rate 1 Mbit/s", "starlink-down"],
         ),

@@ -82,6 +82,7 @@ fn link(args: &Init, asks: &impl Asks) -> Result<Link, Failure> {
     let (tells_rate, tells_delay) = (told(|trace| trace.rate), told(|trace| trace.delay));
     for (option, given, told) in [
         ("--rate", args.rate.map(|rate| rate.to_string()), tells_rate),
+        ("--return-rate", args.return_rate.map(|rate| rate.to_string()), tells_rate),
         ("--delay", args.delay.map(|delay| delay.to_string()), tells_delay),
     ] {
         if let Some(value) = given.filter(|_| told) {
