@@ -38,7 +38,9 @@ pub(crate) fn sweep(args: &Sweep) -> Result<(), Failure> {
 
 /// Whoever names the file after another format expects that.
 fn is_parquet(out: &Path) -> Result<(), Failure> {
-    let Some(extension) = out.extension().filter(|extension| *extension != "parquet") else {
+    let Some(extension) =
+        out.extension().filter(|extension| !extension.eq_ignore_ascii_case("parquet"))
+    else {
         return Ok(());
     };
     let (is, named) = (extension.display(), out.with_extension("parquet"));
