@@ -173,6 +173,30 @@ fn a_file_arrives_through_a_router_that_drops_segments_and_no_queue_is_left() {
 }
 
 #[test]
+fn what_a_source_that_was_killed_left_is_taken_up_by_the_next_one_of_that_number() {
+    let dir = TempDir::new().expect("a directory");
+    let [source, _, destination] = nodes();
+    let direct = format!("{source}={source}");
+    let receiver = sink(&destination, &direct, &dir);
+    let bytes = file(&dir, 60_000_000);
+    let route = format!("{destination}={destination}");
+    let mut command = bentpipe(&["send", "--via", "mqueue", "--node", &source, "--route", &route]);
+    command.arg(dir.path().join("file")).arg(&destination);
+    let mut killed = Background::start(&mut command);
+    let part = dir.path().join("inbox/.file.bentpipe-part");
+    while fs::metadata(&part).map_or(0, |part| part.len()) < 1_000_000 {
+        assert_eq!(killed.child.try_wait().expect("a child"), None, "it was too quick");
+    }
+    // The receiver is told nothing, and holds the file for the idle timeout.
+    drop(killed);
+    let sent = send(&dir, &source, &destination, &route);
+    assert!(sent.status.success(), "{}{}", text(&sent.stdout), text(&sent.stderr));
+    assert!(!text(&sent.stdout).contains(" 0 B there already"), "{}", text(&sent.stdout));
+    assert!(fs::read(dir.path().join("inbox/file")).expect("read") == bytes, "it changed");
+    assert_eq!(receiver.stop("-INT").0, Some(0));
+}
+
+#[test]
 fn the_queue_of_a_process_that_was_killed_is_replaced_and_that_of_a_living_one_is_not() {
     let dir = TempDir::new().expect("a directory");
     let [source, _, destination] = nodes();

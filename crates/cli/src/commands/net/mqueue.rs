@@ -46,7 +46,7 @@ pub(super) fn recv(args: &Recv, lines: &Arc<Lines>) -> Result<(), Failure> {
         lines.say(format_args!("listening as node {node}"));
         let accept = async || {
             let (peer, connection) = open.accept().await;
-            Arrival { peer: format!("node {peer}"), sender: None, connection }
+            Arrival { peer: format!("node {peer}"), sender: None, connection, is_only: true }
         };
         let served = tokio::select! {
             served = serve_all(args, lines, accept) => served,

@@ -65,7 +65,7 @@ pub(super) fn recv(tnc: &TncAddress, args: &Recv, lines: &Arc<Lines>) -> Result<
         lines.say(format_args!("listening as {own} by the TNC at {tnc}"));
         let accept = async || {
             let (peer, connection) = open.accept().await;
-            Arrival { peer: peer.to_string(), sender: None, connection }
+            Arrival { peer: peer.to_string(), sender: None, connection, is_only: true }
         };
         let served = tokio::select! {
             biased;

@@ -13,6 +13,7 @@ use bentpipe_net::transfer::{Inbox, receive};
 use bentpipe_transfer::{Progress, Rules};
 use bentpipe_units::ByteCount;
 use indicatif::DecimalBytes;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::args::net::{Recv, Transport, Via};
@@ -76,7 +77,7 @@ pub(crate) fn recv(args: &Recv) -> Result<(), Failure> {
         let accept = async || {
             let connection = host.accept().await;
             let peer = connection.peer().to_string();
-            Arrival { sender: Some(peer.clone()), peer, connection }
+            Arrival { sender: Some(peer.clone()), peer, connection, is_only: false }
         };
         tokio::select! {
             served = serve_all(args, &lines, accept) => served,
@@ -92,6 +93,8 @@ pub(super) struct Arrival<S: Streams> {
     /// What proves that it is this peer, if anything does.
     pub(super) sender: Option<String>,
     pub(super) connection: Connection<S>,
+    /// The peer has one transfer at a time, so that the one before it was cut off: nobody has told of its end.
+    pub(super) is_only: bool,
 }
 
 /// Receives on every connection that `accept` gives out.
@@ -102,6 +105,7 @@ pub(super) async fn serve_all<S: Streams>(
 ) -> Result<(), Failure> {
     let (inbox, leave) = (Inbox::new(&args.dir), leave(&args.carrier));
     let places = Places::default();
+    let mut only: BTreeMap<String, AbortHandle> = BTreeMap::new();
     loop {
         let arrival = accept().await;
         let (inbox, lines) = (inbox.clone(), lines.clone());
@@ -117,7 +121,8 @@ pub(super) async fn serve_all<S: Streams>(
             arrival.connection.abort();
             continue;
         };
-        tokio::spawn(async move {
+        let (peer, is_only) = (arrival.peer.clone(), arrival.is_only);
+        let serving = tokio::spawn(async move {
             let _place = place;
             if let Err(Failure::Input(message) | Failure::System(message)) =
                 serve(arrival, inbox, rules, leave, &lines).await
@@ -125,6 +130,11 @@ pub(super) async fn serve_all<S: Streams>(
                 lines.complain(message);
             }
         });
+        only.retain(|_, serving| !serving.is_finished());
+        if is_only && let Some(before) = only.insert(peer, serving.abort_handle()) {
+            // What it holds of a file is free, and counts for this one.
+            before.abort();
+        }
     }
 }
 

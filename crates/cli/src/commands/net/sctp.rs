@@ -54,7 +54,7 @@ pub(super) fn recv(args: &Recv, lines: &Arc<Lines>) -> Result<(), Failure> {
         lines.say(format_args!("listening on {}", addresses.join(" and ")));
         let accept = async || {
             let (peer, connection) = node.accept().await;
-            Arrival { peer: peer.to_string(), sender: None, connection }
+            Arrival { peer: peer.to_string(), sender: None, connection, is_only: false }
         };
         serve_all(args, lines, accept).await
     })
