@@ -10,6 +10,7 @@ use bentpipe_association::endpoint::Streams;
 use bentpipe_association::host::Connection;
 use bentpipe_association::{PublicKey, Tuning};
 use bentpipe_net::transfer::{Inbox, receive};
+use bentpipe_transfer::frames::MOST_DATA;
 use bentpipe_transfer::{Progress, Rules};
 use bentpipe_units::ByteCount;
 use indicatif::DecimalBytes;
@@ -95,6 +96,38 @@ pub(super) struct Arrival<S: Streams> {
     pub(super) connection: Connection<S>,
     /// The peer has one transfer at a time, so that the one before it was cut off: nobody has told of its end.
     pub(super) is_only: bool,
+}
+
+/// A file that is received.
+#[derive(Clone, Copy, Debug)]
+struct Arriving {
+    size: u64,
+    /// Its rate counts from this time and this byte on, and it is here up to that one.
+    counted: Option<(Instant, u64, u64)>,
+}
+
+impl Arriving {
+    /// It is here up to this byte. What was here before an earlier transfer ended counts in no rate.
+    fn at(&mut self, now: Instant, offset: u64) {
+        let goes_on = |(_, _, last): &(_, _, u64)| {
+            offset.checked_sub(*last).is_some_and(|more| more <= MOST_DATA as u64)
+        };
+        let (since, from) = match self.counted.filter(goes_on) {
+            Some((since, from, _)) => (since, from),
+            None => (now, offset),
+        };
+        self.counted = Some((since, from, offset));
+    }
+
+    /// The mean rate; nothing where all came at once.
+    fn rate(self, now: Instant) -> String {
+        match self.counted {
+            Some((since, from, _)) if from < self.size => {
+                format!("  {}", rate(self.size - from, (now - since).as_secs_f64()))
+            }
+            _ => String::new(),
+        }
+    }
 }
 
 /// Receives on every connection that `accept` gives out.
@@ -188,21 +221,19 @@ async fn serve<S: Streams>(
     lines: &Lines,
 ) -> Result<(), Failure> {
     let Arrival { peer, connection, .. } = arrival;
-    // The file that is received, since when, and its size.
-    let under_way = Mutex::new(None);
+    let under_way: Mutex<Option<Arriving>> = Mutex::new(None);
     let report = |progress| {
         let mut under_way = under_way.lock().expect("nobody has panicked while he held it");
         match progress {
-            Progress::Begins { size, .. } => *under_way = Some((Instant::now(), size)),
+            Progress::Begins { size, .. } => *under_way = Some(Arriving { size, counted: None }),
             Progress::Done { name } => {
                 let name = harmless(&name);
-                let Some((began, size)) = under_way.take() else {
+                let Some(file) = under_way.take() else {
                     lines.say(format_args!("{name}  symbolic link  from {peer}"));
                     return;
                 };
-                let rate = rate(size, began.elapsed().as_secs_f64());
-                let size = DecimalBytes(size);
-                lines.say(format_args!("{name}  {size}  {rate}  from {peer}"));
+                let (size, rate) = (DecimalBytes(file.size), file.rate(Instant::now()));
+                lines.say(format_args!("{name}  {size}{rate}  from {peer}"));
             }
             Progress::Failed { name, reason } => {
                 under_way.take();
@@ -214,7 +245,11 @@ async fn serve<S: Streams>(
                 lines.complain(format_args!("{name} from {peer}: skipped: {reason}"));
             }
             Progress::Kept { .. } => *under_way = None,
-            Progress::At { .. } => {}
+            Progress::At { offset } => {
+                if let Some(file) = &mut *under_way {
+                    file.at(Instant::now(), offset);
+                }
+            }
         }
     };
     let got = receive(&connection, inbox, rules, report).await;
@@ -264,5 +299,23 @@ mod tests {
         assert!(places.take("a").is_some());
         held.clear();
         assert!(places.lock().is_empty());
+    }
+
+    #[test]
+    fn the_rate_of_a_file_counts_what_came_and_not_what_was_there() {
+        let mut file = Arriving { size: 1_000_000, counted: None };
+        let began = Instant::now();
+        let at = |seconds| began + Duration::from_secs(seconds);
+        assert_eq!(file.rate(at(1)), "", "nothing came");
+        // Before the receiver is heard some of what it has comes again.
+        for (seconds, offset) in
+            [(0, 1_000), (1, 3_000), (2, 900_000), (6, 950_000), (10, 1_000_000)]
+        {
+            file.at(at(seconds), offset);
+        }
+        assert_eq!(file.rate(at(10)), "  0.10 Mbit/s", "100 kB in 8 s");
+        let mut small = Arriving { size: 500, counted: None };
+        small.at(at(0), 500);
+        assert_eq!(small.rate(at(3)), "", "it came at once");
     }
 }
