@@ -78,6 +78,10 @@ async fn top_shows_the_peer_and_the_flow_that_is_open() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         let shown = text(&output.stdout);
         assert!(shown.contains("1 flows open"), "{shown}");
+        assert!(
+            shown.ends_with("out and in: means since the gateway or the flow began\n"),
+            "{shown}"
+        );
         let flow = shown.lines().find(|line| line.contains(&client)).expect("the flow");
         assert!(flow.contains(&to.to_string()) && flow.contains(peer), "{shown}");
         assert!(shown.lines().any(|line| line.contains(peer) && line.contains(" up ")), "{shown}");

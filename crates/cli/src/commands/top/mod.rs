@@ -21,7 +21,10 @@ pub(crate) fn top(args: &Top) -> Result<(), Failure> {
     let first = ask().map_err(Failure::System)?;
     if args.once {
         let tables = Tables::new(&first, None, &View::default());
-        return Ok(writeln!(std::io::stdout(), "{}", tables.text(room()))?);
+        let mut out = std::io::stdout();
+        writeln!(out, "{}", tables.text(room()))?;
+        // There is no look before this one.
+        return Ok(writeln!(out, "out and in: means since the gateway or the flow began")?);
     }
     if !std::io::stdout().is_terminal() {
         return Err(Failure::Input("the live view needs a terminal; --once prints a table".into()));
