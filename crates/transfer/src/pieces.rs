@@ -1,5 +1,5 @@
-//! How long the pieces of a file are. The receiver keeps whole ones only, so that what was sent of the last one is sent again after
-//! a cut: over a slow link they are short.
+//! How long the pieces of a file are. The receiver keeps whole ones only, so that a cut costs what was sent of the last one: over a
+//! slow link they are short.
 
 use bentpipe_units::Span;
 
