@@ -1,11 +1,10 @@
 //! A node that has connections: its link, and the task that runs both.
 
-use std::future::poll_fn;
 use std::io;
+use std::ops::Deref;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
-use bentpipe_transport::xstp::Config;
 use bentpipe_units::Instant;
 use bentpipe_wire::qlp::NodeId;
 use tokio::io::Interest;
@@ -14,10 +13,10 @@ use tokio::io::unix::AsyncFd;
 use super::interface::{Counters, Interface};
 use super::queue::OpenError;
 use super::routes::Routes;
-use super::{Connection, Framing, Sessions};
+use super::{Framing, Sessions};
+use crate::sessions::Opener;
 use crate::task;
-use bentpipe_association::endpoint::Streams as _;
-use bentpipe_association::host::{Handle, Shared, lock};
+use bentpipe_association::host::{Shared, lock};
 use bentpipe_system::Clock;
 
 /// Frames taken from the queue before what they ask for is sent.
@@ -29,8 +28,16 @@ const BATCH: usize = 64;
 /// last connection are gone; then its queue is removed.
 #[derive(Clone, Debug)]
 pub struct Node {
-    handle: Arc<Handle<Sessions>>,
+    opener: Opener<Framing>,
     link: Arc<Mutex<Interface>>,
+}
+
+impl Deref for Node {
+    type Target = Opener<Framing>;
+
+    fn deref(&self) -> &Opener<Framing> {
+        &self.opener
+    }
 }
 
 impl Node {
@@ -51,7 +58,7 @@ impl Node {
             Arc::new(Shared::new(Sessions::new(Framing(node), Box::new(entropy)), Arc::new(clock)));
         let link = Arc::new(Mutex::new(interface));
         let task = run(watch, link.clone(), shared.clone(), clock);
-        Ok(Self { handle: task::run(shared, Arc::default(), task), link })
+        Ok(Self { opener: Opener::new(task::run(shared, Arc::default(), task)), link })
     }
 
     /// Messages that its queue holds before it is full.
@@ -61,40 +68,11 @@ impl Node {
 
     /// What became of its frames so far.
     pub fn counters(&self) -> Counters {
-        let dropped = *self.handle.shared.endpoint().dropped();
+        let dropped = self.opener.dropped();
         let mut counters = lock(&self.link).counters;
         counters.malformed += dropped.malformed;
         counters.unwanted += dropped.unwanted;
         counters
-    }
-
-    /// Lets peers open connections, with these settings. [`Node::accept`] gives them out.
-    pub fn listen(&self, config: Arc<Config>) {
-        self.handle.shared.endpoint().listen(config);
-    }
-
-    /// The next connection that a peer opened, and which node that is.
-    pub async fn accept(&self) -> (NodeId, Connection) {
-        let (peer, id) = poll_fn(|cx| self.handle.shared.endpoint().poll_accept(cx)).await;
-        (peer, Connection::new(self.handle.clone(), id))
-    }
-
-    /// Opens a connection to service `port` of node `peer`.
-    ///
-    /// # Errors
-    /// When the peer does not answer, or refuses.
-    pub async fn connect(
-        &self,
-        peer: NodeId,
-        port: u16,
-        config: Arc<Config>,
-    ) -> io::Result<Connection> {
-        let shared = &self.handle.shared;
-        let id = shared.endpoint().connect(shared.now(), peer, port, config);
-        shared.changed.notify_one();
-        let connection = Connection::new(self.handle.clone(), id);
-        poll_fn(|cx| shared.endpoint().poll_connected(id, cx)).await?;
-        Ok(connection)
     }
 }
 

@@ -1,13 +1,11 @@
 //! A station that has connections: the line to its TNC, and the task that runs both.
 
-use std::future::poll_fn;
 use std::io;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
-use bentpipe_association::endpoint::Streams as _;
-use bentpipe_association::host::{Handle, Shared, lock};
+use bentpipe_association::host::{Shared, lock};
 use bentpipe_system::Clock;
-use bentpipe_transport::xstp::Config;
 use bentpipe_units::Instant;
 use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -15,7 +13,8 @@ use tokio::sync::watch;
 
 use super::line::{Counters, Line, Settings};
 use super::tnc::{Tnc, TncAddress};
-use super::{Connection, Digis, Framing, Identity, Sessions};
+use super::{Digis, Framing, Identity, Sessions};
+use crate::sessions::Opener;
 use crate::task;
 
 /// Bytes that are read from a TNC before what they ask for is sent.
@@ -48,11 +47,19 @@ pub enum TncError {
 /// gone. When its TNC is gone, all its connections fail.
 #[derive(Clone, Debug)]
 pub struct Station {
-    handle: Arc<Handle<Sessions>>,
+    opener: Opener<Framing>,
     line: Arc<Mutex<Line>>,
     tnc: TncAddress,
     /// Why the TNC is gone, once it is.
     lost: watch::Receiver<Option<String>>,
+}
+
+impl Deref for Station {
+    type Target = Opener<Framing>;
+
+    fn deref(&self) -> &Opener<Framing> {
+        &self.opener
+    }
 }
 
 impl Station {
@@ -79,45 +86,16 @@ impl Station {
         let line = Arc::new(Mutex::new(Line::new(settings)));
         let (tell, lost) = watch::channel(None);
         let task = run(opened, line.clone(), shared.clone(), clock, tell);
-        Ok(Self { handle: task::run(shared, Arc::default(), task), line, tnc, lost })
+        Ok(Self { opener: Opener::new(task::run(shared, Arc::default(), task)), line, tnc, lost })
     }
 
     /// What became of its frames so far.
     pub fn counters(&self) -> Counters {
-        let dropped = *self.handle.shared.endpoint().dropped();
+        let dropped = self.opener.dropped();
         let mut counters = lock(&self.line).counters();
         counters.malformed += dropped.malformed;
         counters.unwanted += dropped.unwanted;
         counters
-    }
-
-    /// Lets peers open connections, with these settings. [`Station::accept`] gives them out.
-    pub fn listen(&self, config: Arc<Config>) {
-        self.handle.shared.endpoint().listen(config);
-    }
-
-    /// The next connection that a peer opened, and who that is. Nothing proves it.
-    pub async fn accept(&self) -> (Identity, Connection) {
-        let (peer, id) = poll_fn(|cx| self.handle.shared.endpoint().poll_accept(cx)).await;
-        (peer, Connection::new(self.handle.clone(), id))
-    }
-
-    /// Opens a connection to service `port` of station `peer`.
-    ///
-    /// # Errors
-    /// When the peer does not answer, or refuses, or the TNC is gone.
-    pub async fn connect(
-        &self,
-        peer: Identity,
-        port: u16,
-        config: Arc<Config>,
-    ) -> io::Result<Connection> {
-        let shared = &self.handle.shared;
-        let id = shared.endpoint().connect(shared.now(), peer, port, config);
-        shared.changed.notify_one();
-        let connection = Connection::new(self.handle.clone(), id);
-        poll_fn(|cx| shared.endpoint().poll_connected(id, cx)).await?;
-        Ok(connection)
     }
 
     /// Waits until the TNC is gone, and says why.

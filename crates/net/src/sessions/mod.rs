@@ -5,6 +5,7 @@
 
 mod connection;
 mod framing;
+mod opener;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use bentpipe_association::stream::{Accepted, ConnectionId, Stream, Streams};
 
 use connection::{Connection, DrainContext, Key};
 pub use framing::{Dropped, Framing, Unfit};
+pub use opener::Opener;
 
 /// Most connections of a node; a peer that opens more is told that there is no such session.
 const MOST_CONNECTIONS: usize = 1024;
