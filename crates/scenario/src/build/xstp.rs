@@ -1,12 +1,12 @@
 //! The settings of XSTP, from their tables.
 
 use bentpipe_cc::Registry;
-use bentpipe_transport::xstp::{Config, ConfigError, StatRule};
+use bentpipe_transport::xstp::{Config, ConfigError, StatRule, TimerClock};
 use bentpipe_wire::xstp::Report;
 
 use super::protocol::IdleTimeout;
 use super::settings::{ROOMY, TableError, settings};
-use crate::schema::xstp::{Preset, StatRuleName, XstpTable};
+use crate::schema::xstp::{Preset, StatRuleName, TimerClockName, XstpTable};
 
 settings! {
     XstpTable of Config;
@@ -22,6 +22,10 @@ settings! {
     max_burst => |c, v| c.max_burst = v;
     burst_min => |c, v| c.burst_min = v;
     timer_tick => |c, v| c.timer_tick = v.0;
+    timer_clock => |c, v| c.timer_clock = match v {
+        TimerClockName::Exact => TimerClock::Exact,
+        TimerClockName::Jiffies => TimerClock::Jiffies,
+    };
     poll_rate => |c, v| c.poll_rate = v;
     poll_first_burst => |c, v| c.poll_first_burst = v;
     poll_buf_ratio => |c, v| c.poll_buf_ratio = v;
@@ -73,7 +77,7 @@ impl XstpTable {
         let preset = own.and_then(|own| own.preset).or(self.preset).unwrap_or_default();
         let mut config = match preset {
             Preset::Default => Config { snd_buf: ROOMY, rcv_buf: ROOMY, ..Config::default() },
-            Preset::Paper => Config::paper(),
+            Preset::Paper => Config { timer_clock: TimerClock::Jiffies, ..Config::paper() },
         };
         if idle_timeout == IdleTimeout::Endless {
             config.ctl_max_retries = None;

@@ -14,7 +14,7 @@ pub enum Preset {
     /// The defaults for real links.
     #[default]
     Default,
-    /// The experiments of the XSTP paper: nothing gives up.
+    /// The experiments of the XSTP paper: nothing gives up, and timers are those of its system.
     Paper,
 }
 
@@ -26,6 +26,16 @@ pub enum StatRuleName {
     Elapsed,
     /// It was last sent before the POLL that is answered.
     Poll,
+}
+
+/// How exactly the send timer rings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TimerClockName {
+    /// When something is due.
+    Exact,
+    /// As on Linux 2.4: rounded up to jiffies of 10 ms, and one more.
+    Jiffies,
 }
 
 settings_table! {
@@ -54,6 +64,8 @@ settings_table! {
     burst_min: u32;
     /// Granularity of pacing.
     timer_tick: Quantity<Span>;
+    /// How exactly the send timer rings.
+    timer_clock: TimerClockName;
     /// POLLs per round trip.
     poll_rate: u32;
     /// The first burst of a transmission period carries a POLL.

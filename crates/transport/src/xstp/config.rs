@@ -3,6 +3,7 @@
 use bentpipe_cc::Choice;
 use bentpipe_units::{ByteCount, Span};
 
+use super::timer_clock::TimerClock;
 use crate::LEAST_MSS;
 
 /// Settings of a session. The two ends may differ, except that the smaller `mss` counts.
@@ -52,6 +53,8 @@ pub struct Config {
     pub burst_min: u32,
     /// Granularity of pacing.
     pub timer_tick: Span,
+    /// How exactly the send timer rings.
+    pub timer_clock: TimerClock,
     /// A burst that a late clock delayed by up to this long is made up for; zero for a clock that is
     /// never late.
     pub catch_up: Span,
@@ -172,6 +175,7 @@ impl Default for Config {
             max_burst: 8,
             burst_min: 4,
             timer_tick: Span::from_millis(10),
+            timer_clock: TimerClock::Exact,
             catch_up: Span::ZERO,
             poll_rate: 3,
             poll_first_burst: true,
@@ -215,7 +219,8 @@ pub struct ConfigError {
 
 impl Config {
     /// The paper's experiments (section 5). Sessions there must outlive outages of many minutes, so
-    /// nothing gives up: the handshake repeats for ever and no keep-alive ends a silent session.
+    /// nothing gives up: the handshake repeats for ever and no keep-alive ends a silent session. Timers are exact:
+    /// those of the system that they ran on are [`TimerClock::Jiffies`].
     pub fn paper() -> Self {
         Self { ctl_max_retries: None, keepalive: Span::ZERO, ..Self::default() }
     }

@@ -3,10 +3,12 @@
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 use super::Config;
+use super::timer_clock::{Alarm, TimerClock};
 
 /// When the next burst leaves and how long it is.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SendTimer {
+    alarm: Alarm,
     next: Option<Instant>,
     last: Option<Instant>,
     interval: Span,
@@ -37,8 +39,35 @@ pub(super) struct Allowance {
 
 impl SendTimer {
     /// A timer that spreads all but so many segments.
-    pub(super) fn new(unpaced: u32) -> Self {
-        Self { unpaced, ..Self::default() }
+    pub(super) const fn new(unpaced: u32, clock: TimerClock) -> Self {
+        Self {
+            alarm: Alarm::new(clock),
+            next: None,
+            last: None,
+            interval: Span::ZERO,
+            burst: 0,
+            unpaced,
+            left: 0,
+            with_poll: false,
+            last_new_data: None,
+        }
+    }
+
+    /// What the timer waits for besides bursts: the next POLL.
+    pub(super) fn arm(&mut self, now: Instant, poll: Option<Instant>) {
+        if self.alarm.is_coarse() {
+            self.alarm.set(now, Instant::earliest(self.next, poll));
+        }
+    }
+
+    /// Whether bursts and POLLs that are due may leave now.
+    pub(super) fn has_rung(&mut self, now: Instant) -> bool {
+        self.alarm.has_rung(now)
+    }
+
+    /// Whether what is due waits for a tick of the system's clock.
+    pub(super) fn is_coarse(&self) -> bool {
+        self.alarm.is_coarse()
     }
 
     /// New data leave.
@@ -61,6 +90,7 @@ impl SendTimer {
     /// Sets interval and burst from what is allowed now, keeping the phase: the next tick is one new
     /// interval after the last one, or now. Nothing allowed stops the timer at once.
     pub(super) fn set(&mut self, now: Instant, config: &Config, may: Allowance) {
+        self.alarm.keep_rate(may.pacing.is_some());
         if may.allowed == 0 {
             self.next = None;
             return;
@@ -90,7 +120,9 @@ impl SendTimer {
         }
         let due = self.last.map_or(now, |last| last + self.interval);
         let late = now.since(due);
-        self.next = Some(if late <= config.catch_up { due } else { now });
+        // A coarse timer that runs rings when it rings, however late.
+        let waits = self.alarm.is_coarse() && self.next.is_some();
+        self.next = Some(if waits || late <= config.catch_up { due } else { now });
     }
 
     /// The burst that is due, if one is.
@@ -99,9 +131,10 @@ impl SendTimer {
     }
 
     /// A burst begins. The next one is counted from when this one was due, so that a clock that
-    /// rings late does not slow down the rest.
+    /// rings late does not slow down the rest; a coarse timer is started anew.
     pub(super) fn begin(&mut self, now: Instant, burst: u32, with_poll: bool) {
-        self.last = Some(self.next.take().unwrap_or(now));
+        let due = self.next.take().unwrap_or(now);
+        self.last = Some(if self.alarm.is_coarse() { now } else { due });
         (self.left, self.with_poll) = (burst, with_poll);
     }
 
@@ -153,15 +186,20 @@ impl SendTimer {
         self.interval
     }
 
-    /// When the next burst is due.
-    pub(super) const fn deadline(&self) -> Option<Instant> {
-        self.next
+    /// When the timer rings for the next burst or this POLL.
+    #[inline]
+    pub(super) fn deadline(&self, poll: Option<Instant>) -> Option<Instant> {
+        self.alarm.rings(Instant::earliest(self.next, poll))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn exact(unpaced: u32) -> SendTimer {
+        SendTimer::new(unpaced, TimerClock::Exact)
+    }
 
     fn set(timer: &mut SendTimer, now: Instant, window: u32, allowed: u32) {
         let may = Allowance {
@@ -176,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_small_window_goes_in_one_burst() {
-        let mut timer = SendTimer::default();
+        let mut timer = exact(0);
         set(&mut timer, Instant::ZERO, 3, 3);
         assert_eq!(timer.due(Instant::ZERO), Some(3));
         assert_eq!(timer.interval(), Span::from_millis(200));
@@ -185,7 +223,7 @@ mod tests {
     #[test]
     fn a_large_window_is_spread_over_the_round_trip_whatever_room_is_left() {
         for allowed in [64, 20, 4] {
-            let mut timer = SendTimer::default();
+            let mut timer = exact(0);
             set(&mut timer, Instant::ZERO, 64, allowed);
             // 20 ticks of 10 ms in 200 ms: 64 / 20 rounded up, at 200 ms x 4 / 64.
             assert_eq!(timer.due(Instant::ZERO), Some(4));
@@ -195,31 +233,31 @@ mod tests {
 
     #[test]
     fn a_burst_never_exceeds_the_largest_burst_or_what_is_allowed() {
-        let mut timer = SendTimer::default();
+        let mut timer = exact(0);
         set(&mut timer, Instant::ZERO, 1000, 500);
         assert_eq!(timer.due(Instant::ZERO), Some(8));
         set(&mut timer, Instant::ZERO, 1000, 3);
         assert_eq!(timer.due(Instant::ZERO), Some(3));
         set(&mut timer, Instant::ZERO, 1000, 0);
-        assert_eq!((timer.due(Instant::ZERO), timer.deadline()), (None, None));
+        assert_eq!((timer.due(Instant::ZERO), timer.deadline(None)), (None, None));
     }
 
     #[test]
     fn a_change_of_the_window_keeps_the_phase() {
-        let mut timer = SendTimer::default();
+        let mut timer = exact(0);
         set(&mut timer, Instant::ZERO, 64, 64);
         timer.begin(Instant::ZERO, 4, false);
         let now = Instant::ZERO + Span::from_millis(5);
         set(&mut timer, now, 32, 30);
-        assert_eq!(timer.deadline(), Some(Instant::ZERO + Span::from_micros(12_500)));
+        assert_eq!(timer.deadline(None), Some(Instant::ZERO + Span::from_micros(12_500)));
         let late = Instant::ZERO + Span::from_millis(50);
         set(&mut timer, late, 32, 30);
-        assert_eq!(timer.deadline(), Some(late));
+        assert_eq!(timer.deadline(None), Some(late));
     }
 
     #[test]
     fn the_first_segments_may_leave_at_once_and_those_behind_them_are_spread() {
-        let mut timer = SendTimer::new(10);
+        let mut timer = exact(10);
         let at = |ms| Instant::ZERO + Span::from_millis(ms);
         set(&mut timer, at(0), 10, 1);
         assert_eq!(timer.due(at(0)), Some(1));
@@ -230,12 +268,12 @@ mod tests {
         timer.begin(at(1), 8, false);
         (0..9).for_each(|_| timer.data_sent(at(1)));
         set(&mut timer, at(2), 10, 1);
-        assert_eq!((timer.due(at(2)), timer.deadline()), (None, Some(at(21))));
+        assert_eq!((timer.due(at(2)), timer.deadline(None)), (None, Some(at(21))));
     }
 
     #[test]
     fn a_rate_of_the_controller_replaces_the_window_per_round_trip() {
-        let mut timer = SendTimer::default();
+        let mut timer = exact(0);
         let may = Allowance {
             window: 64,
             allowed: 64,
@@ -247,5 +285,34 @@ mod tests {
         // A thousand segments a second: eight at most every eight milliseconds.
         assert_eq!(timer.due(Instant::ZERO), Some(8));
         assert_eq!(timer.interval(), Span::from_millis(8));
+    }
+
+    #[test]
+    fn the_timers_of_the_papers_system_ring_late_and_are_started_again_from_then() {
+        let mut timer = SendTimer::new(0, TimerClock::Jiffies);
+        let at = |ms| Instant::ZERO + Span::from_millis(ms);
+        let mut left = Vec::new();
+        for now in (0..=120).map(at) {
+            set(&mut timer, now, 64, 64);
+            timer.arm(now, None);
+            if timer.has_rung(now) && timer.due(now).is_some() {
+                timer.begin(now, 4, false);
+                left.push(now);
+            }
+        }
+        assert_eq!(left, [0, 30, 60, 90, 120].map(at), "12.5 ms are 2 jiffies, and one more");
+    }
+
+    #[test]
+    fn what_is_due_when_a_poll_rings_leaves_with_it() {
+        let mut timer = SendTimer::new(0, TimerClock::Jiffies);
+        let at = |ms| Instant::ZERO + Span::from_millis(ms);
+        set(&mut timer, at(0), 64, 64);
+        timer.begin(at(0), 4, false);
+        set(&mut timer, at(0), 64, 60);
+        timer.arm(at(0), Some(at(7)));
+        assert_eq!(timer.deadline(Some(at(7))), Some(at(20)), "and not at 30 ms");
+        assert!(timer.has_rung(at(20)));
+        assert_eq!(timer.due(at(20)), Some(4));
     }
 }

@@ -108,7 +108,7 @@ impl Sender {
             picked: Picked::new(),
             activity: Activity::Idle,
             open: false,
-            timer: SendTimer::new(config.initial_burst),
+            timer: SendTimer::new(config.initial_burst, config.timer_clock),
             retransmissions: Retransmissions::new(&config),
             poll_need: PollNeed::new(&config),
             writer: Writer::default(),
@@ -305,6 +305,12 @@ impl Sender {
         } else {
             self.timer.stop();
         }
+        self.timer.arm(now, self.next_poll());
+    }
+
+    /// When the next POLL is due, if one may go.
+    fn next_poll(&self) -> Option<Instant> {
+        self.polls.due().filter(|_| self.poll_may_go())
     }
 
     fn enter(&mut self, now: Instant) {
@@ -372,9 +378,7 @@ impl Sender {
         if self.activity == Activity::Idle {
             return None;
         }
-        let poll = if self.poll_may_go() { self.polls.due() } else { None };
-        let again = self.retransmissions.deadline();
-        Instant::earliest(self.timer.deadline(), Instant::earliest(poll, again))
+        Instant::earliest(self.timer.deadline(self.next_poll()), self.retransmissions.deadline())
     }
 
     /// Takes over the controller's window.

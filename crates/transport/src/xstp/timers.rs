@@ -10,6 +10,12 @@ impl Sender {
     /// Lets the time pass: bursts, POLLs, paced retransmissions.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         self.retransmissions.handle_timeout(now, &self.config);
+        if !self.timer.has_rung(now) {
+            return;
+        }
+        if self.timer.is_coarse() {
+            self.touch();
+        }
         if self.timer.due(now).is_some() {
             self.tick(now);
         }

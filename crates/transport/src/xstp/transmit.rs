@@ -174,6 +174,8 @@ impl Sender {
             self.delivery.polled(ts, now, self.cache.next(), app_limited);
         }
         self.poll_need.polled();
+        // The timer waits for the next one from now on.
+        self.stale |= self.timer.is_coarse();
         match self.activity {
             _ if self.probing.is_active() => {
                 self.probing.probe_sent(ts, &self.config.probe);
