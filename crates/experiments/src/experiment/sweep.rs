@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bentpipe_record::{Experiments, Figure, Point, RunSummary};
-use bentpipe_scenario::ScenarioError;
+use bentpipe_scenario::{Override, ScenarioError};
 use bentpipe_sim::{BuildError, RunSpec, run};
 use bentpipe_units::Span;
 use rayon::prelude::*;
@@ -17,12 +17,14 @@ use super::watch::{Watch, WatchSpec};
 use crate::progress::Progress;
 
 /// How experiments are run.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SweepOptions {
     /// Replications instead of the experiment's own; sweeps that are scripted keep theirs.
     pub reps: Option<u64>,
     /// Threads; none for one on each core. The result does not depend on it.
     pub jobs: Option<usize>,
+    /// Values of every scenario, over those of points and variants.
+    pub set: Vec<Override>,
 }
 
 /// Values of one metric over the replications, for one place and variant.
@@ -90,7 +92,7 @@ impl Job {
 /// When an experiment is not valid.
 pub fn run_all(
     experiments: &[Experiment],
-    options: SweepOptions,
+    options: &SweepOptions,
     progress: &dyn Progress,
 ) -> Result<Experiments, ScenarioError> {
     let mut sweeps = Vec::new();
@@ -155,7 +157,7 @@ fn plan(
     experiment: &Experiment,
     sweep: &SweepSpec,
     number: usize,
-    options: SweepOptions,
+    options: &SweepOptions,
     jobs: &mut Vec<Job>,
 ) -> Result<(), ScenarioError> {
     let own = sweep.replications.unwrap_or(experiment.replications);
@@ -163,7 +165,7 @@ fn plan(
     let reps = if own == 1 { 1 } else { options.reps.unwrap_or(own).max(1) };
     for (point_number, point) in sweep.points.iter().enumerate() {
         for (variant_number, variant) in experiment.variants.iter().enumerate() {
-            let scenario = experiment.scenario(sweep, point, variant)?;
+            let scenario = experiment.scenario(sweep, point, variant)?.with(&options.set)?;
             for seed in 1..=reps {
                 let spec = scenario.run_spec(Some(seed), false)?;
                 jobs.push(Job {

@@ -10,6 +10,7 @@ pub(super) const REPRODUCE_EXAMPLES: &str = "Examples:
   bentpipe reproduce xstp                 the XSTP paper: E1 to E8
   bentpipe reproduce s1                   the study of TCP over GEO and LEO: E9 to E18
   bentpipe reproduce E3 --reps 40 --out figures/
+  bentpipe reproduce E1 E3 --set flows.file.xstp.timer_clock=exact
   bentpipe reproduce my.toml              an experiment of your own
   bentpipe reproduce all --json > result.json
 
@@ -26,6 +27,9 @@ pub(crate) struct Reproduce {
     /// Replications of each point instead of the experiment's own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) reps: Option<u64>,
+    /// Change a value of all scenarios
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<Override>,
     /// Threads; the result is the same for any number [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,

@@ -20,7 +20,11 @@ use crate::output::sim::{map, progress::Bar, table};
 /// Runs experiments, prints them and writes their files.
 pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     let experiments = find(&args.ids)?;
-    let options = SweepOptions { reps: args.reps, jobs: args.jobs.map(usize::from) };
+    let options = SweepOptions {
+        reps: args.reps,
+        jobs: args.jobs.map(usize::from),
+        set: args.overrides.clone(),
+    };
     // Before the work, not after it.
     if let Some(dir) = &args.out {
         std::fs::create_dir_all(dir).map_err(|error| Failure::writing(dir, error))?;
@@ -28,12 +32,12 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     let used: Vec<&Path> = args.ids.iter().map(Path::new).collect();
     let report = args.report.as_deref().map(|path| Reserved::new(path, used)).transpose()?;
     let bar = Bar::new();
-    let result = run_all(&experiments, options, &bar)?;
+    let result = run_all(&experiments, &options, &bar)?;
     bar.finish();
     if let Some(dir) = &args.out {
         for figure in &result.experiments {
             let experiment = experiments.iter().find(|experiment| experiment.id == figure.id);
-            write_files(dir, figure, experiment)?;
+            write_files(dir, figure, experiment, &options)?;
         }
         for experiment in &experiments {
             if let Some((figure, network)) = experiment.map()? {
@@ -44,7 +48,7 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     }
     if let Some(file) = report {
         let path = file.path();
-        let page = report::html(&experiments, &result, args.reps);
+        let page = report::html(&experiments, &result, &options);
         let page = page.map_err(|error| Failure::writing(path, error))?;
         let written = file.empty()?.write_all(page.as_bytes());
         written.map_err(|error| Failure::writing(path, error))?;
@@ -83,13 +87,14 @@ fn write_files(
     dir: &Path,
     figure: &Figure,
     experiment: Option<&Experiment>,
+    options: &SweepOptions,
 ) -> Result<(), Failure> {
     let stem = file_stem(&figure.id, &figure.figure);
     let path = dir.join(format!("{stem}.csv"));
     write_csv(&path, figure).map_err(|error| Failure::writing(&path, error))?;
     let path = dir.join(format!("{stem}.json"));
     std::fs::write(&path, to_json(figure)? + "\n").map_err(|e| Failure::writing(&path, e))?;
-    let source = source(figure, experiment);
+    let source = source(figure, experiment, options);
     let label = metric(&figure.metric).map_or("", |metric| metric.label);
     let path = dir.join(format!("{stem}.vl.json"));
     let spec = vega::spec(figure, label, &source);
@@ -100,7 +105,7 @@ fn write_files(
 }
 
 /// What a figure was made of.
-fn source(figure: &Figure, experiment: Option<&Experiment>) -> Value {
+fn source(figure: &Figure, experiment: Option<&Experiment>, options: &SweepOptions) -> Value {
     let runs = figure.points.iter().map(|point| point.n).max().unwrap_or(0);
     json!({
         "experiment": figure.id,
@@ -108,7 +113,13 @@ fn source(figure: &Figure, experiment: Option<&Experiment>) -> Value {
         "metric": figure.metric,
         "scenario": experiment.map(|experiment| &experiment.scenario),
         "seeds": bars::seeds(runs),
+        "set": changed(options),
     })
+}
+
+/// What `--set` changed in all scenarios.
+fn changed(options: &SweepOptions) -> Vec<String> {
+    options.set.iter().map(|change| format!("{}={}", change.key, change.value)).collect()
 }
 
 fn write_csv(path: &Path, figure: &Figure) -> Result<(), csv::Error> {

@@ -3,11 +3,11 @@
 use std::error::Error;
 
 use bentpipe_experiments::experiment::metric;
-use bentpipe_experiments::{Experiment, library};
+use bentpipe_experiments::{Experiment, SweepOptions, library};
 use bentpipe_record::{Bound, Experiments, Figure, Tally};
 use minijinja::{AutoEscape, Environment, Value, context};
 
-use super::source;
+use super::{changed, source};
 use crate::output::sim::figure::lines;
 
 const TEMPLATE: &str = include_str!("report.html");
@@ -16,27 +16,32 @@ const TEMPLATE: &str = include_str!("report.html");
 pub(super) fn html(
     experiments: &[Experiment],
     result: &Experiments,
-    reps: Option<u64>,
+    options: &SweepOptions,
 ) -> Result<String, Box<dyn Error>> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     let template = environment.template_from_str(TEMPLATE)?;
-    let sections = experiments.iter().map(|experiment| section(experiment, result));
+    let sections = experiments.iter().map(|experiment| section(experiment, result, options));
     let all = Tally::of(result.experiments.iter().flat_map(|figure| &figure.claims));
     Ok(template.render(context! {
         experiments => sections.collect::<Result<Vec<_>, _>>()?,
         said => all.to_string(),
-        reps,
+        reps => options.reps,
+        set => changed(options),
         version => env!("CARGO_PKG_VERSION"),
     })?)
 }
 
 /// What the template is told of an experiment.
-fn section(experiment: &Experiment, result: &Experiments) -> Result<Value, Box<dyn Error>> {
+fn section(
+    experiment: &Experiment,
+    result: &Experiments,
+    options: &SweepOptions,
+) -> Result<Value, Box<dyn Error>> {
     let figures = || result.experiments.iter().filter(|figure| figure.id == experiment.id);
     let said = Tally::of(figures().flat_map(|figure| &figure.claims)).to_string();
     let drawn: Result<Vec<_>, Box<dyn Error>> =
-        figures().map(|figure| figure_of(figure, experiment)).collect();
+        figures().map(|figure| figure_of(figure, experiment, options)).collect();
     Ok(context! {
         id => experiment.id.as_str(),
         title => experiment.title.as_str(),
@@ -48,9 +53,13 @@ fn section(experiment: &Experiment, result: &Experiments) -> Result<Value, Box<d
     })
 }
 
-fn figure_of(figure: &Figure, experiment: &Experiment) -> Result<Value, Box<dyn Error>> {
+fn figure_of(
+    figure: &Figure,
+    experiment: &Experiment,
+    options: &SweepOptions,
+) -> Result<Value, Box<dyn Error>> {
     let label = metric(&figure.metric).map_or("", |metric| metric.label);
-    let svg = lines::svg(figure, label, source(figure, Some(experiment)))?;
+    let svg = lines::svg(figure, label, source(figure, Some(experiment), options))?;
     let rows = figure.claims.iter().map(|claim| {
         let verdict = match (claim.holds, claim.informative, claim.bound) {
             (None, ..) => "not judged",
