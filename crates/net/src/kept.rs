@@ -1,8 +1,8 @@
 //! What a host keeps over a restart: small files, each written in one step.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::Duration;
@@ -12,6 +12,10 @@ use bentpipe_association::host::Shared;
 
 /// Time between two looks whether there is anything new. What is lost in a crash is no more than that.
 pub(crate) const PAUSE: Duration = Duration::from_secs(60);
+
+/// How often, and after which pauses, the place beside a file is asked for that another process holds.
+const TRIES: u32 = 100;
+const TRY_AGAIN: Duration = Duration::from_millis(10);
 
 /// No file that a host keeps is longer.
 const LONGEST: u64 = 16 << 20;
@@ -47,6 +51,11 @@ pub(crate) trait Kept: Clone + Send + Sync + 'static {
 
     /// Whether it says more than what the file holds.
     fn is_news(&self, saved: &Self) -> bool;
+
+    /// The same and what the file says that another process of this key wrote meanwhile.
+    fn with_others(&self, _path: &Path) -> Self {
+        self.clone()
+    }
 }
 
 /// Keeps something in a file.
@@ -64,7 +73,8 @@ impl<T: Kept> Keeper<T> {
         Self { path, saved, has_failed: false }
     }
 
-    /// Writes what is new in the place of what was there, in one step.
+    /// Writes what is new in the place of what was there, in one step. Of two processes that do so at once each has what the other
+    /// one wrote.
     pub(crate) fn save(&mut self, value: &T) {
         if self.saved.as_ref().is_some_and(|saved| !value.is_news(saved)) {
             return;
@@ -81,13 +91,10 @@ impl<T: Kept> Keeper<T> {
     fn write(&self, value: &T) -> io::Result<()> {
         let mut beside = self.path.as_os_str().to_owned();
         beside.push(".new");
-        // What a crash or somebody else left there is not written into.
-        match fs::remove_file(&beside) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = File::options().write(true).create_new(true).mode(0o600).open(&beside)?;
-        file.write_all(&value.content())?;
+        let beside = PathBuf::from(beside);
+        let mut file = only_writer(&beside)?;
+        file.set_len(0)?;
+        file.write_all(&value.with_others(&self.path).content())?;
         // Or a crash may leave the new name without what is behind it.
         file.sync_all()?;
         fs::rename(&beside, &self.path)
@@ -113,6 +120,50 @@ impl<T: Kept> Keeper<T> {
     }
 }
 
+/// A file of this name that no other process writes until it is closed.
+fn only_writer(path: &Path) -> io::Result<File> {
+    for _ in 0..TRIES {
+        // What somebody else left there is not written into.
+        match fs::symlink_metadata(path) {
+            Ok(there) if !there.is_file() || there.nlink() > 1 => fs::remove_file(path)?,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                match File::options().write(true).create_new(true).mode(0o600).open(path) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                        return Err(error);
+                    }
+                    _ => {}
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        let file = match File::options().write(true).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            // Another user's, from before this process gave up its rights.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                fs::remove_file(path)?;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        match file.try_lock() {
+            // The one that held it has given it its name, unless it is still this one.
+            Ok(()) if is_named(&file, path) => return Ok(file),
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => std::thread::sleep(TRY_AGAIN),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Err(io::Error::other(format!("another process writes {}", path.display())))
+}
+
+/// Whether this is the file of that name.
+fn is_named(file: &File, path: &Path) -> bool {
+    let (Ok(open), Ok(named)) = (file.metadata(), fs::symlink_metadata(path)) else { return false };
+    (open.dev(), open.ino()) == (named.dev(), named.ino())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +178,55 @@ mod tests {
         fn is_news(&self, saved: &Self) -> bool {
             self != saved
         }
+    }
+
+    /// Numbers, one for each process that keeps them.
+    #[derive(Clone, PartialEq)]
+    struct Numbers(std::collections::BTreeSet<u32>);
+
+    impl Numbers {
+        fn load(path: &Path) -> Self {
+            let text = read(path).expect("a file").unwrap_or_default();
+            Self(text.lines().map(|line| line.parse().expect("a number")).collect())
+        }
+    }
+
+    impl Kept for Numbers {
+        const WHAT: &'static str = "numbers";
+
+        fn content(&self) -> Vec<u8> {
+            self.0.iter().flat_map(|number| format!("{number}\n").into_bytes()).collect()
+        }
+
+        fn is_news(&self, saved: &Self) -> bool {
+            self != saved
+        }
+
+        fn with_others(&self, path: &Path) -> Self {
+            Self(self.0.union(&Self::load(path).0).copied().collect())
+        }
+    }
+
+    #[test]
+    fn of_many_that_write_at_once_none_loses_what_another_one_wrote_and_the_file_is_never_in_parts()
+    {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("numbers");
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let path = path.clone();
+                scope.spawn(move || {
+                    for n in 0..20 {
+                        let own = Numbers([100 * number + n].into());
+                        Keeper::new(path.clone(), None).save(&own);
+                        let there = Numbers::load(&path);
+                        assert!(own.0.is_subset(&there.0), "{number}, {n}");
+                    }
+                });
+            }
+        });
+        assert_eq!(Numbers::load(&path).0.len(), 160);
+        assert_eq!(fs::read_dir(dir.path()).expect("the directory").count(), 1);
     }
 
     #[test]

@@ -73,6 +73,10 @@ impl Kept for PathMemory {
     fn is_news(&self, saved: &Self) -> bool {
         self != saved
     }
+
+    fn with_others(&self, path: &Path) -> Self {
+        self.clone().with(&load(path))
+    }
 }
 
 #[cfg(test)]

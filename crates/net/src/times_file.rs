@@ -17,7 +17,7 @@ const OWN: &str = "-";
 #[derive(Debug, thiserror::Error)]
 pub enum TimesError {
     /// It could not be read.
-    #[error("{path}: {error}", path = path.display())]
+    #[error("{path}: {error}; without this file nothing is lost but the times", path = path.display())]
     File {
         /// The file.
         path: PathBuf,
@@ -39,6 +39,10 @@ pub(crate) fn load(path: &Path) -> Result<Times, TimesError> {
     let text = kept::read(path);
     let text = text.map_err(|error| TimesError::File { path: path.to_owned(), error })?;
     let text = text.unwrap_or_default();
+    if !text.is_empty() && !text.ends_with('\n') {
+        // The last number may have lost digits.
+        return Err(TimesError::Line { path: path.to_owned(), line: text.lines().count() });
+    }
     let (mut peers, mut own) = (Vec::new(), 0);
     for (number, line) in text.lines().enumerate() {
         let bad = || TimesError::Line { path: path.to_owned(), line: number + 1 };
@@ -66,6 +70,10 @@ impl Kept for Times {
     fn is_news(&self, saved: &Self) -> bool {
         self != saved
     }
+
+    fn with_others(&self, path: &Path) -> Self {
+        load(path).map_or_else(|_| self.clone(), |others| self.clone().with(&others))
+    }
 }
 
 #[cfg(test)]
@@ -85,9 +93,20 @@ mod tests {
         let times = Times::new(peers, 77);
         Keeper::new(path.clone(), None).save(&times);
         assert_eq!(load(&path).expect("a file"), times);
-        for bad in ["- x", "key 5", "-5"] {
-            fs::write(&path, format!("- 5\n{bad}\n")).expect("written");
+        for bad in ["- x\n", "key 5\n", "-5\n", "- 179"] {
+            fs::write(&path, format!("- 5\n{bad}")).expect("written");
             assert!(matches!(load(&path), Err(TimesError::Line { line: 2, .. })), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_another_process_of_the_key_heard_stays_in_the_file() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("key.times");
+        let peer = |n| SecretKey::from_bytes([n; 32]).public();
+        Keeper::new(path.clone(), None).save(&Times::new([(peer(1), 9), (peer(2), 5)], 70));
+        Keeper::new(path.clone(), None).save(&Times::new([(peer(2), 7), (peer(3), 1)], 60));
+        let both = Times::new([(peer(1), 9), (peer(2), 7), (peer(3), 1)], 70);
+        assert_eq!(load(&path).expect("a file"), both);
     }
 }

@@ -54,6 +54,17 @@ impl PathMemory {
         self.0.iter().map(|((peer, link), record)| (*peer, *link, *record))
     }
 
+    /// What was seen last of each path, here and there.
+    #[must_use]
+    pub fn with(mut self, others: &Self) -> Self {
+        for (peer, link, record) in others.records() {
+            if self.0.get(&(peer, link)).is_none_or(|own| own.seen < record.seen) {
+                self.note(peer, link, record);
+            }
+        }
+        self
+    }
+
     /// A path carried this. What was seen before is forgotten.
     pub(super) fn note(&mut self, peer: PublicKey, link: usize, record: PathRecord) {
         if link < LINKS {

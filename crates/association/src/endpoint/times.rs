@@ -27,6 +27,16 @@ impl Times {
         self.own
     }
 
+    /// The newest of each, here and there.
+    #[must_use]
+    pub fn with(mut self, others: &Self) -> Self {
+        for (peer, time) in others.peers() {
+            self.came(*peer, time);
+        }
+        self.own = self.own.max(others.own);
+        self
+    }
+
     /// That of this host is later by so many nanoseconds.
     pub(super) const fn add(&mut self, nanos: u64) {
         self.own = self.own.saturating_add(nanos);
