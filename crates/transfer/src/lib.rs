@@ -56,8 +56,13 @@ pub enum Progress {
         /// Its size in bytes.
         size: u64,
     },
-    /// So many bytes of it are done, sent or found to be there already.
+    /// So many bytes of it are done.
     At {
+        /// From its beginning.
+        offset: u64,
+    },
+    /// It goes on from here: what is before it was there already.
+    Resumed {
         /// From its beginning.
         offset: u64,
     },

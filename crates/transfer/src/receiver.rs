@@ -209,7 +209,7 @@ impl<D: Disk> Receiver<D> {
                 }
                 incoming.seek(disk, rules, *offset)?;
                 file.may_seek = false;
-                self.news.push(Progress::At { offset: *offset });
+                self.news.push(Progress::Resumed { offset: *offset });
             }
             Frame::Message(Message::End { hash }) => {
                 let (entry, name) = (file.entry, file.name.clone());

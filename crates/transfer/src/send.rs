@@ -229,7 +229,7 @@ impl<R: Runtime, O: Source, S: Streams, P: Fn(Progress)> Writer<'_, R, O, S, P> 
                     let offset = have.len;
                     self.connection.write_bytes(message(&Message::Seek { offset })).await?;
                     (at, hasher) = (offset, prefix);
-                    (self.progress)(Progress::At { offset });
+                    (self.progress)(Progress::Resumed { offset });
                 }
             }
             if !heard && self.connection.unsent() > MOST_UNSENT {

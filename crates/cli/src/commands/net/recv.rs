@@ -10,7 +10,6 @@ use bentpipe_association::endpoint::Streams;
 use bentpipe_association::host::Connection;
 use bentpipe_association::{PublicKey, Tuning};
 use bentpipe_net::transfer::{Inbox, receive};
-use bentpipe_transfer::frames::MOST_DATA;
 use bentpipe_transfer::{Progress, Rules};
 use bentpipe_units::ByteCount;
 use indicatif::DecimalBytes;
@@ -102,27 +101,25 @@ pub(super) struct Arrival<S: Streams> {
 #[derive(Clone, Copy, Debug)]
 struct Arriving {
     size: u64,
-    /// Its rate counts from this time and this byte on, and it is here up to that one.
-    counted: Option<(Instant, u64, u64)>,
+    /// Its rate counts from this time and this byte on.
+    counted: Option<(Instant, u64)>,
 }
 
 impl Arriving {
-    /// It is here up to this byte. What was here before an earlier transfer ended counts in no rate.
+    /// It is here up to this byte.
     fn at(&mut self, now: Instant, offset: u64) {
-        let goes_on = |(_, _, last): &(_, _, u64)| {
-            offset.checked_sub(*last).is_some_and(|more| more <= MOST_DATA as u64)
-        };
-        let (since, from) = match self.counted.filter(goes_on) {
-            Some((since, from, _)) => (since, from),
-            None => (now, offset),
-        };
-        self.counted = Some((since, from, offset));
+        self.counted.get_or_insert((now, offset));
+    }
+
+    /// It was here up to this byte, which counts in no rate.
+    const fn resumed(&mut self, now: Instant, offset: u64) {
+        self.counted = Some((now, offset));
     }
 
     /// The mean rate; nothing where all came at once.
     fn rate(self, now: Instant) -> String {
         match self.counted {
-            Some((since, from, _)) if from < self.size => {
+            Some((since, from)) if from < self.size => {
                 format!("  {}", rate(self.size - from, (now - since).as_secs_f64()))
             }
             _ => String::new(),
@@ -250,6 +247,11 @@ async fn serve<S: Streams>(
                     file.at(Instant::now(), offset);
                 }
             }
+            Progress::Resumed { offset } => {
+                if let Some(file) = &mut *under_way {
+                    file.resumed(Instant::now(), offset);
+                }
+            }
         }
     };
     let got = receive(&connection, inbox, rules, report).await;
@@ -308,12 +310,12 @@ mod tests {
         let at = |seconds| began + Duration::from_secs(seconds);
         assert_eq!(file.rate(at(1)), "", "nothing came");
         // Before the receiver is heard some of what it has comes again.
-        for (seconds, offset) in
-            [(0, 1_000), (1, 3_000), (2, 900_000), (6, 950_000), (10, 1_000_000)]
-        {
-            file.at(at(seconds), offset);
-        }
-        assert_eq!(file.rate(at(10)), "  0.10 Mbit/s", "100 kB in 8 s");
+        file.at(at(0), 1_000);
+        file.at(at(1), 3_000);
+        file.resumed(at(2), 60_000);
+        file.at(at(6), 500_000);
+        file.at(at(9), 1_000_000);
+        assert_eq!(file.rate(at(9)), "  1.07 Mbit/s", "940 kB in 7 s");
         let mut small = Arriving { size: 500, counted: None };
         small.at(at(0), 500);
         assert_eq!(small.rate(at(3)), "", "it came at once");

@@ -288,7 +288,9 @@ impl Bar {
                 behind.1 = size;
                 self.bar.set_position(behind.0);
             }
-            Progress::At { offset } => self.bar.set_position(behind.0 + offset),
+            Progress::At { offset } | Progress::Resumed { offset } => {
+                self.bar.set_position(behind.0 + offset);
+            }
             Progress::Done { .. } | Progress::Kept { .. } => {}
             Progress::Skipped { name, reason } => {
                 self.say(&format!("{}: skipped: {}", harmless(&name), harmless(&reason)));
