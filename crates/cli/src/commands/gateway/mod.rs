@@ -123,7 +123,7 @@ fn check(file: &Path, config: &Config) -> Result<(), Failure> {
 
 /// Where something of this name is kept over restarts: where systemd says, or beside the key.
 fn kept(config: &Config, name: &str) -> PathBuf {
-    match std::env::var_os("STATE_DIRECTORY") {
+    match std::env::var_os("STATE_DIRECTORY").filter(|directory| !directory.is_empty()) {
         Some(directory) => Path::new(&directory).join(name),
         None => {
             let mut path = config.key.clone().into_os_string();
@@ -166,9 +166,18 @@ fn warn(warnings: &[String]) {
     warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
 }
 
+/// A configuration that is read again is no longer.
+const LONGEST: u64 = 1 << 20;
+
 /// Reads the configuration again. What is wrong with it is told, and everything stays as it was.
 fn reload(gateway: &Gateway, file: &Path) {
-    let read = load(file).map_err(|error| error.to_string());
+    // What has no end, or waits for somebody who writes it, would hold up all that the gateway is told.
+    let is_file = std::fs::metadata(file).is_ok_and(|file| file.is_file() && file.len() <= LONGEST);
+    let read = if is_file {
+        load(file).map_err(|error| error.to_string())
+    } else {
+        Err(format!("{}: it is no file of {LONGEST} bytes at most", file.display()))
+    };
     let reloaded = read.and_then(|(config, warnings)| {
         warn(&warnings);
         gateway.reload(&config).map_err(|error| error.to_string())
