@@ -146,7 +146,7 @@ impl TcpTable {
             table.overwrite(&mut config, controllers)?;
             let form: &[(&str, f64)] = match preset {
                 Preset::Rfc => &[],
-                Preset::Ns2 => &[("abc_limit", 0.0)],
+                Preset::Ns2 => &NS2,
                 Preset::Linux => &LINUX,
             };
             let parameters = &table.controller_parameters;
@@ -160,6 +160,11 @@ impl TcpTable {
 /// The parameters of Linux' controllers: an acknowledgement counts for all that it is for, and CUBIC is tcp_cubic.
 const LINUX: [(&str, f64); 2] = [("abc_limit", 1e6), ("linux", 2.0)];
 
+/// The parameters of ns-2's controllers: acknowledgements are counted, and Westwood+ is the module of its authors, with the filter
+/// and the cut of their papers.
+const NS2: [(&str, f64); 3] =
+    [("abc_limit", 0.0), ("single_filter", 1.0), ("at_recovery_end", 0.0)];
+
 /// The controller in the form that a preset gives it, unless it is told otherwise.
 fn with_form(
     choice: &Choice,
@@ -171,9 +176,13 @@ fn with_form(
         return Ok(choice.clone());
     }
     let mut parameters = by_new_names(controllers.find(choice.name()), parameters)?;
+    // Who asks for Linux' arithmetic has all of Linux' form.
+    let is_linux = parameters.get("linux").is_some_and(|linux| *linux > 0.0);
     for (name, value) in form {
+        let of_papers = matches!(*name, "single_filter" | "at_recovery_end");
         // Others than CUBIC have no form of Linux 6.
-        if choice.has_parameter(name) && (*name != "linux" || choice.name() == "cubic") {
+        let fits = (*name != "linux" || choice.name() == "cubic") && !(of_papers && is_linux);
+        if choice.has_parameter(name) && fits {
             parameters.entry((*name).to_owned()).or_insert(*value);
         }
     }
