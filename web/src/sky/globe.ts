@@ -1,12 +1,13 @@
-// The globe, by WebGL.
+// The globe, by a graphics card.
 
 import { colour, isDark, onTheme, style } from "../colours";
 import { h } from "../dom";
-import { Camera } from "./camera";
+import { Camera, matrix } from "./camera";
 import type { Vec } from "./geometry";
 import { Positions, program, rgb } from "./gl";
 import { paint } from "./land";
 import { node, type Scene, type View } from "./scene";
+import type { Sight } from "./sight";
 
 const SPHERE = `
 in vec3 position; in vec2 on; uniform mat4 camera; uniform vec3 sun; out vec2 at; out float light;
@@ -41,7 +42,7 @@ export class Globe implements View {
   private readonly forget: () => void;
   private links: Uint32Array | null = null;
   /** How it was seen when it was drawn last. */
-  private seen: Float32Array = new Float32Array(16);
+  private seen: Sight | null = null;
 
   constructor(changed: () => void) {
     this.element = h("canvas", { class: "globe", tabindex: 0, role: "img", "aria-label": "Globe with the satellites; arrow keys turn it, + and - come nearer and go away" });
@@ -62,19 +63,12 @@ export class Globe implements View {
       this.ground();
       changed();
     });
-    this.face(35, -38);
   }
 
   /** It will not be seen again: the graphics card has its memory back. */
   close(): void {
     this.forget();
     this.gl.getExtension("WEBGL_lose_context")?.loseContext();
-  }
-
-  /** Turns to a place. */
-  face(latitude: number, longitude: number): void {
-    this.camera.longitude = longitude;
-    this.camera.latitude = Math.max(-60, Math.min(60, latitude));
   }
 
   draw(scene: Scene): void {
@@ -90,8 +84,9 @@ export class Globe implements View {
     gl.enable(gl.DEPTH_TEST);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
-    const camera = this.camera.matrix(width / height);
-    this.seen = camera;
+    // In pixels of the page.
+    this.seen = this.camera.sight(element.clientWidth, element.clientHeight);
+    const camera = matrix(this.seen);
     gl.useProgram(this.sphere);
     gl.uniformMatrix4fv(gl.getUniformLocation(this.sphere, "camera"), false, camera);
     gl.uniform3fv(gl.getUniformLocation(this.sphere, "sun"), scene.sun as unknown as number[]);
@@ -110,17 +105,8 @@ export class Globe implements View {
     this.route(scene, camera, scale);
   }
 
-  project([a, b, c]: Vec): [number, number] | null {
-    const { clientWidth: width, clientHeight: height } = this.element;
-    const m = (n: number) => this.seen[n] as number;
-    const depth = a * m(3) + b * m(7) + c * m(11) + m(15);
-    // Behind the plane of the horizon the Earth hides what is not beside it.
-    const { distance } = this.camera;
-    const along = distance - depth;
-    if (along < 1 / distance && Math.hypot(a, b, c) ** 2 - along ** 2 < 1) return null;
-    const x = (a * m(0) + b * m(4) + c * m(8) + m(12)) / depth;
-    const y = (a * m(1) + b * m(5) + c * m(9) + m(13)) / depth;
-    return [(x / 2 + 0.5) * width, (0.5 - y / 2) * height];
+  project(at: Vec): [number, number] | null {
+    return this.seen && !this.seen.isHidden(at) ? this.seen.place(at) : null;
   }
 
   private route(scene: Scene, camera: Float32Array, scale: number): void {
