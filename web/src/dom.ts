@@ -36,6 +36,11 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** Puts a text into an element, which is drawn again only if that is another one. */
+export function put(element: HTMLElement, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An element of a picture. */

@@ -5,16 +5,18 @@ import type { About, Lists, Wrong } from "../api";
 import { once, written } from "../api";
 import { Chart } from "../chart";
 import { colour } from "../colours";
-import { copy, field, h, options } from "../dom";
+import { copy, field, h, options, put } from "../dom";
 import { said } from "../editor";
-import { delay, or, time } from "../format";
+import { delay, time } from "../format";
 import type { Shown } from "../main";
 import { quoted } from "../run/copies";
 import * as state from "../state";
-import { FlatMap } from "./map";
+import { Figures } from "./figures";
 import { Globe } from "./globe";
+import { FlatMap } from "./map";
 import { type Asked, Model } from "./model";
-import { type Layers, node, pick, type Scene, type View } from "./scene";
+import { Names } from "./names";
+import type { Layers, Scene, View } from "./scene";
 
 const SPEEDS = [["1", "1 ×"], ["10", "10 ×"], ["60", "60 ×"], ["300", "300 ×"]] as const;
 const LENGTHS = [["900", "15 min"], ["3600", "1 h"], ["21600", "6 h"], ["86400", "1 d"]] as const;
@@ -31,6 +33,8 @@ const UPDATE_S = 10;
 /** Most bytes of element sets: what the server takes at once, and some room. */
 const MOST_BYTES = 2_000_000;
 const NAMES = { czml: "CZML", geojson: "GeoJSON" };
+/** Time between two looks at the numbers. */
+const TOLD_MS = 250;
 
 export async function sky(about: About): Promise<Shown> {
   const tab = new Tab(about, await once<Lists>("list"));
@@ -39,16 +43,17 @@ export async function sky(about: About): Promise<Shown> {
 
 class Tab {
   readonly element: HTMLElement;
-  private model: Model | null = null;
-  private view: View;
+  model: Model | null = null;
+  view: View;
   private globe: Globe | null = null;
   private readonly flat = new FlatMap(() => this.touch());
-  private scene: Scene | null = null;
+  scene: Scene | null = null;
   private clock = Math.max(0, state.number("t", 0));
   private last = 0;
   /** When the numbers were told last. */
   private told = 0;
   private written = 0;
+  private later = 0;
   private playing = !matchMedia("(prefers-reduced-motion: reduce)").matches;
   private visible = false;
   private stale = true;
@@ -65,10 +70,8 @@ class Tab {
   private readonly date = h("output", { class: "date" });
   private readonly trouble = h("p", { class: "wrong", role: "alert" });
   private readonly stage = h("div", { class: "space" });
-  private readonly tip = h("div", { class: "tip", hidden: true });
-  private readonly labels = [0, 1].map(() => h("div", { class: "name-of", hidden: true }));
-  private readonly figures = h("dl", { class: "figures" });
-  private readonly way = h("p", { class: "hint note way" });
+  private readonly names = new Names(this.stage, () => this);
+  private readonly figures = new Figures();
   private readonly chart: Chart;
   private readonly layers: Layers;
 
@@ -105,21 +108,20 @@ class Tab {
       h("fieldset", {}, h("legend", { text: "View" }), ...views),
       h("fieldset", {}, h("legend", { text: "Layers" }), ...boxes),
       this.trouble,
-      this.figures,
-      this.way,
+      this.figures.element,
+      this.figures.way,
       h("div", { class: "row" }, ...(["czml", "geojson"] as const).map((kind) => h("button", { type: "button", class: "quiet", text: `Save ${NAMES[kind]}`, on: { click: () => void this.save(kind) } })), command),
     );
     const bar = h("div", { class: "bar" }, this.play, this.slider, this.date, this.speed);
     this.element = h("div", { class: "split sky" }, side, h("section", { class: "stage", "aria-label": "The sky" }, this.stage, bar, this.chart.element));
-    this.stage.addEventListener("pointermove", (event) => this.point(event));
-    this.stage.addEventListener("pointerleave", () => (this.tip.hidden = true));
-    this.stage.append(this.view.element, ...this.labels, this.tip);
+    this.stage.append(this.view.element, ...this.names.elements);
     this.label();
     this.ask();
   }
 
   close(): void {
     this.visible = false;
+    clearTimeout(this.later);
     this.model?.close();
     this.chart.close();
     this.globe?.close();
@@ -266,30 +268,26 @@ class Tab {
     if (!scene) return;
     this.stale = false;
     this.view.draw(scene);
-    this.name(scene);
+    this.names.write(this.view, scene);
     this.tell(scene);
   }
 
   private tell(scene: Scene): void {
     const now = performance.now();
-    if (now - this.told < 100) return void setTimeout(() => this.touch(), 120);
+    if (now - this.told < TOLD_MS) {
+      // What is drawn last is told as well.
+      clearTimeout(this.later);
+      this.later = window.setTimeout(() => this.touch(), TOLD_MS);
+      return;
+    }
     this.told = now;
     const { model } = this;
     if (!model?.sky || !model.course) return;
     this.slider.value = String(this.clock);
     this.slider.setAttribute("aria-valuetext", time(this.clock));
     const date = model.sky.start === null ? "" : `${model.civil(this.clock).toISOString().slice(0, 19)}Z`;
-    this.date.textContent = `${time(this.clock)} ${date}`;
-    const sample = model.course.at(this.clock);
-    const handovers = model.course.handovers.filter((one) => one.time_s <= this.clock && one.to !== null).length;
-    const figures: [string, string][] = [
-      ["one-way delay", or(sample?.delay_s, delay)],
-      ["hops", scene.route.length > 1 ? String(scene.route.length - 1) : "–"],
-      ["handovers so far", String(handovers)],
-      ["satellites", String(scene.satellites)],
-    ];
-    this.figures.replaceChildren(...figures.map(([name, value]) => h("div", {}, h("dt", { text: name }), h("dd", { text: value }))));
-    this.way.textContent = scene.route.length > 1 ? scene.route.map((number) => model.name(number)).join(" → ") : "There is no route now.";
+    put(this.date, `${time(this.clock)} ${date}`);
+    this.figures.tell({ course: model.course, name: (number) => model.name(number) }, scene, this.clock);
     this.chart.mark(this.clock);
   }
 
@@ -311,28 +309,5 @@ class Tab {
       ctx.fillRect(at(handover.time_s), top, Math.max(1, devicePixelRatio), height);
     }
     ctx.restore();
-  }
-
-  /** Writes the names of both ends beside them. */
-  private name(scene: Scene): void {
-    this.labels.forEach((label, n) => {
-      const at = this.view.project(node(scene, scene.satellites + n));
-      label.hidden = at === null;
-      label.textContent = scene.stations[n]?.name ?? "";
-      if (at) label.style.transform = `translate(${at[0] + 8}px, ${at[1] - 10}px)`;
-    });
-  }
-
-  /** Names what is pointed at. */
-  private point(event: PointerEvent): void {
-    const { scene, model } = this;
-    const { left, top } = this.stage.getBoundingClientRect();
-    const [x, y] = [event.clientX - left, event.clientY - top];
-    const number = scene ? pick(this.view, scene, x, y) : null;
-    this.tip.hidden = number === null;
-    if (number === null || !model) return;
-    this.tip.textContent = model.name(number);
-    this.tip.style.left = `${x + 12}px`;
-    this.tip.style.top = `${y + 12}px`;
   }
 }
