@@ -2,6 +2,7 @@
 
 import source from "../../../crates/cli/data/land-110m.geojson?raw";
 import { style } from "../colours";
+import { flat } from "./graphics";
 
 type Ring = [number, number][];
 
@@ -9,7 +10,7 @@ const LAND = (JSON.parse(source) as { geometry: { coordinates: Ring[][] } }).geo
 
 /** Draws the land on an equirectangular map. */
 export function paint(canvas: HTMLCanvasElement, coastWidth: number): void {
-  const context = canvas.getContext("2d");
+  const context = flat(canvas);
   if (!context) return;
   const { width, height } = canvas;
   context.fillStyle = style("sea");

@@ -3,6 +3,7 @@
 import { colour, onTheme, style } from "../colours";
 import { h } from "../dom";
 import { below, circle, type Vec } from "./geometry";
+import { density, flat } from "./graphics";
 import { paint } from "./land";
 import { Pixels } from "./pixels";
 import { node, type Scene, type View } from "./scene";
@@ -34,10 +35,10 @@ export class FlatMap implements View {
   }
 
   draw(scene: Scene): void {
-    const scale = Math.min(devicePixelRatio, 2);
+    const scale = density();
     const { element } = this;
     const [width, height] = [Math.round(element.clientWidth * scale), Math.round(element.clientHeight * scale)];
-    const context = element.getContext("2d");
+    const context = flat(element);
     if (!context || width === 0 || height === 0) return;
     if (element.width !== width || element.height !== height) [element.width, element.height] = [width, height];
     const { left, top, wide, tall } = room(width, height);
@@ -105,11 +106,12 @@ export class FlatMap implements View {
     const { sun, night } = this;
     const moved = sun === null || Math.hypot(sun[0] - scene.sun[0], sun[1] - scene.sun[1], sun[2] - scene.sun[2]) > SUN_MOVES;
     if (!(night !== scene.layers.night || sun === null || (night && moved))) return;
-    const context = this.behind.getContext("2d", { willReadFrequently: true });
+    const context = flat(this.behind);
     if (!context) return;
     context.drawImage(this.land, 0, 0);
     if (scene.layers.night) shade(context, scene.sun, wide, tall);
-    this.pixels.behind(context, style("link"), 0.25);
+    this.pixels.behind(context);
+    this.pixels.tint(style("link"), 0.25);
     [this.sun, this.night] = [scene.sun, scene.layers.night];
   }
 

@@ -3,15 +3,24 @@
 import { rgb } from "./gl";
 
 /** A colour as a pixel has it, opaque. */
-function word(colour: string): number {
+export function word(colour: string): number {
   const [red, green, blue] = rgb(colour).map((part) => Math.round(255 * part)) as [number, number, number];
   return (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+/** A colour between two. */
+export function mixed(from: number, to: number, share: number): number {
+  const of = Math.max(0, Math.min(256, Math.round(256 * share)));
+  const pair = ((from & 0xff00ff) * (256 - of) + (to & 0xff00ff) * of) / 256;
+  const green = ((from & 0xff00) * (256 - of) + (to & 0xff00) * of) / 256;
+  return (0xff000000 | (pair & 0xff00ff) | (green & 0xff00)) >>> 0;
 }
 
 export class Pixels {
   private readonly image: ImageData;
   private readonly words: Uint32Array;
-  private readonly back: Uint32Array;
+  /** What is behind lines; whoever has written it tells that by `tint`. */
+  readonly back: Uint32Array;
   /** What is behind, with some of the colour of lines in it: where lines cross they are no darker. */
   private readonly tinted: Uint32Array;
 
@@ -25,15 +34,21 @@ export class Pixels {
     this.tinted = new Uint32Array(wide * tall);
   }
 
-  /** Takes what is behind lines, and the colour of these. */
-  behind(picture: CanvasRenderingContext2D, ink: string, alpha: number): void {
-    const { data } = picture.getImageData(0, 0, this.wide, this.tall);
-    this.back.set(new Uint32Array(data.buffer));
-    const tinted = new Uint8ClampedArray(this.tinted.buffer);
-    const parts = rgb(ink);
-    for (let n = 0; n < data.length; n += 4) {
-      for (let part = 0; part < 3; part++) tinted[n + part] = (data[n + part] as number) * (1 - alpha) + 255 * (parts[part] as number) * alpha;
-      tinted[n + 3] = 255;
+  /** Takes what is behind lines. */
+  behind(picture: CanvasRenderingContext2D): void {
+    this.back.set(new Uint32Array(picture.getImageData(0, 0, this.wide, this.tall).data.buffer));
+  }
+
+  /** Takes the colour of lines. */
+  tint(ink: string, alpha: number): void {
+    const { back, tinted } = this;
+    const colour = word(ink);
+    // Neighbours are mostly alike.
+    let [last, mix] = [0, 0];
+    for (let n = 0; n < back.length; n++) {
+      const behind = back[n] as number;
+      if (behind !== last) [last, mix] = [behind, mixed(behind, colour, alpha)];
+      tinted[n] = mix;
     }
   }
 
