@@ -54,3 +54,36 @@ test("a link leads to its time, and what is not known yet is not made up", async
   await page.getByRole("button", { name: "Pause" }).click();
   await expect(page).toHaveURL(/t=30\d\d/);
 });
+
+test("the globe without a graphics card shows what the one with a card shows, and names the same", async ({ served }) => {
+  const looks: number[][] = [];
+  for (const graphics of ["none", "card"]) {
+    const page = await served.open(`tab=sky&sky=iridium&graphics=${graphics}&t=1800&rate=1`);
+    await expect(page.locator(".way")).toContainText("London →");
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByRole("slider", { name: "Time of the run" }).fill("1800");
+    await expect(page.locator("output.date")).toContainText("30:00");
+    const globe = page.getByRole("img", { name: /Globe/ });
+    const picture = (await globe.screenshot()).toString("base64");
+    looks.push(
+      await page.evaluate(async (base64) => {
+        const image = await createImageBitmap(new Blob([Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))]));
+        // So small that lines and points are shades.
+        const canvas = Object.assign(document.createElement("canvas"), { width: 44, height: 26 });
+        const context = canvas.getContext("2d");
+        context?.drawImage(image, 0, 0, 44, 26);
+        return [...(context?.getImageData(0, 0, 44, 26).data ?? [])];
+      }, picture),
+    );
+    // London is left of the middle of its name, where its mark is.
+    const name = await page.locator(".name-of").first().boundingBox();
+    await page.mouse.move((name?.x ?? 0) - 8, (name?.y ?? 0) + 10);
+    await expect(page.locator(".tip")).toHaveText("London");
+    await globe.press("ArrowLeft");
+    await page.goto("about:blank");
+  }
+  const [plain = [], card = []] = looks;
+  const far = plain.filter((value, n) => Math.abs(value - (card[n] ?? 0)) > 24).length;
+  expect(plain.length).toBe(4 * 44 * 26);
+  expect(far / plain.length).toBeLessThan(0.03);
+});

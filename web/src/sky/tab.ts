@@ -13,9 +13,11 @@ import { quoted } from "../run/copies";
 import * as state from "../state";
 import { Figures } from "./figures";
 import { Globe } from "./globe";
+import { isEmulated } from "./graphics";
 import { FlatMap } from "./map";
 import { type Asked, Model } from "./model";
 import { Names } from "./names";
+import { PlainGlobe } from "./plainglobe";
 import type { Layers, Scene, View } from "./scene";
 
 const SPEEDS = [["1", "1 ×"], ["10", "10 ×"], ["60", "60 ×"], ["300", "300 ×"]] as const;
@@ -45,7 +47,7 @@ class Tab {
   readonly element: HTMLElement;
   model: Model | null = null;
   view: View;
-  private globe: Globe | null = null;
+  private globe: Globe | PlainGlobe | null = null;
   private readonly flat = new FlatMap(() => this.touch());
   scene: Scene | null = null;
   private clock = Math.max(0, state.number("t", 0));
@@ -142,7 +144,7 @@ class Tab {
   private chosen(): View {
     if (this.isFlat()) return this.flat;
     try {
-      this.globe ??= new Globe(() => this.touch());
+      this.globe ??= isEmulated() ? new PlainGlobe(() => this.touch()) : new Globe(() => this.touch());
       return this.globe;
     } catch (error) {
       this.trouble.textContent = (error as Error).message;
