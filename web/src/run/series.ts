@@ -73,8 +73,8 @@ export type Told = Began | Samples | Ended;
 
 /** Samples over which a rate is taken. */
 const OVER = 5;
-/** More moments than this are thinned. */
-const MOST = 60_000;
+/** More moments than this are thinned: a chart has no more pixels. */
+export const MOST = 2000;
 
 /** The columns of one flow. */
 export class Flow {
@@ -83,48 +83,49 @@ export class Flow {
   readonly srtt: Column = [];
   readonly queueing: Column = [];
   readonly goodput: Column = [];
-  readonly routeDelay: Column = [];
-  private readonly delivered: Column = [];
+  /** The last samples, those that no chart has included: when, and how much had arrived. */
+  private readonly last: (readonly [number, number | null])[] = [];
   private least = Number.POSITIVE_INFINITY;
-  phase = "";
-  limitedBy = "";
 
   constructor(readonly name: string) {}
 
-  push(time: number[], samples: FlowSamples, n: number): void {
-    const at = time.length - 1;
+  /** Takes note of a sample, whether it is kept or not. */
+  see(time: number, samples: FlowSamples, n: number): void {
+    this.least = Math.min(this.least, samples.srtt_s[n] ?? Number.POSITIVE_INFINITY);
+    this.last.push([time, samples.delivered_bytes[n] ?? null]);
+    if (this.last.length > OVER + 1) this.last.shift();
+  }
+
+  /** Keeps the sample that was seen last. */
+  keep(samples: FlowSamples, n: number): void {
     const srtt = samples.srtt_s[n] ?? null;
     this.cwnd.push(samples.cwnd_bytes[n] ?? null);
     this.inFlight.push(samples.in_flight_bytes[n] ?? null);
     this.srtt.push(srtt);
-    this.routeDelay.push(samples.route_delay_s[n] ?? null);
-    if (srtt !== null) this.least = Math.min(this.least, srtt);
     // As `compare` has it: the smoothed round-trip time above its minimum.
     this.queueing.push(srtt === null ? null : srtt - this.least);
-    this.delivered.push(samples.delivered_bytes[n] ?? null);
-    this.goodput.push(this.rate(time, at));
-    this.phase = samples.phase;
-    this.limitedBy = samples.limited_by;
+    this.goodput.push(this.rate());
   }
 
   /** What arrived over the last samples, in bits per second. */
-  private rate(time: number[], at: number): number | null {
-    const before = Math.max(0, at - OVER);
-    const [now, then] = [this.delivered[at] ?? null, this.delivered[before] ?? null];
-    const seconds = (time[at] as number) - (time[before] as number);
-    return now === null || then === null || seconds <= 0 ? null : (8 * (now - then)) / seconds;
+  private rate(): number | null {
+    const [[before, then], [at, now]] = [this.last[0] ?? [0, null], this.last.at(-1) ?? [0, null]];
+    return now === null || then === null || at <= before ? null : (8 * (now - then)) / (at - before);
   }
 
   columns(): Column[] {
-    return [this.cwnd, this.inFlight, this.srtt, this.queueing, this.goodput, this.routeDelay, this.delivered];
+    return [this.cwnd, this.inFlight, this.srtt, this.queueing, this.goodput];
   }
 }
 
 /** One run of the page. */
 export class Series {
+  /** The moments that are kept: all of them at first, then fewer, evenly taken. */
   readonly time: number[] = [];
   readonly flows: Flow[];
   readonly packets: Packet[] = [];
+  /** The time of the last moment. */
+  now: number | null = null;
   private every = 1;
   private seen = 0;
 
@@ -133,16 +134,19 @@ export class Series {
   }
 
   push(samples: Samples): void {
-    this.packets.push(...(samples.packets ?? []));
+    for (const packet of samples.packets ?? []) this.packets.push(packet);
     samples.time_s.forEach((time, n) => {
-      if (this.seen++ % this.every !== 0) return;
-      this.time.push(time);
+      const isKept = this.seen++ % this.every === 0;
+      this.now = time;
+      if (isKept) this.time.push(time);
       this.flows.forEach((flow, number) => {
         const of = samples.flows[number];
-        if (of) flow.push(this.time, of, n);
+        if (!of) return;
+        flow.see(time, of, n);
+        if (isKept) flow.keep(of, n);
       });
+      if (this.time.length > MOST) this.thin();
     });
-    if (this.time.length > MOST) this.thin();
   }
 
   /** Forgets every second moment, from now on too. */
@@ -150,9 +154,7 @@ export class Series {
     this.every *= 2;
     for (const column of [this.time, ...this.flows.flatMap((flow) => flow.columns())] as Column[]) {
       let kept = 0;
-      column.forEach((value, n) => {
-        if (n % 2 === 0) column[kept++] = value;
-      });
+      for (let n = 0; n < column.length; n += 2) column[kept++] = column[n];
       column.length = kept;
     }
   }

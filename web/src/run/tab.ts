@@ -1,11 +1,9 @@
 // Run: a scenario while it goes.
 
-import uPlot from "uplot";
 import type { About, Lists } from "../api";
 import { once } from "../api";
-import { Chart, type Column, type Line } from "../chart";
-import { colour } from "../colours";
-import { copy, field, h, options, table } from "../dom";
+import { Chart } from "../chart";
+import { copy, field, h, options, put, table } from "../dom";
 import { said } from "../editor";
 import { bytes, delay, moment, or, percent, rate } from "../format";
 import type { Shown } from "../main";
@@ -13,6 +11,7 @@ import { Scenario } from "../scenario";
 import * as state from "../state";
 import { Chips } from "../chips";
 import { command, python } from "./copies";
+import { named, ofFlows, type Take, together } from "./curves";
 import { Packets } from "./packets";
 import { type Run, Runs } from "./runs";
 import type { Flow } from "./series";
@@ -20,14 +19,13 @@ import type { Flow } from "./series";
 const SPEEDS = [["1", "1 ×"], ["10", "10 ×"], ["100", "100 ×"], ["max", "as fast as it goes"]] as const;
 /** Simulated seconds of a step. */
 const STEP_S = 0.1;
-/** Time between two drawings while samples come. */
-const DRAWN_MS = 60;
+/** Time between two looks at what is told in words while samples come. */
+const TOLD_MS = 250;
 
-/** A curve: what it shows of a flow, and what that is called. */
+/** A chart, and what it shows of a run. */
 interface Shows {
   chart: Chart;
-  take: (flow: Flow) => Column;
-  also?: { label: string; take: (flow: Flow) => Column };
+  take: Take;
 }
 
 export async function run(_about: About): Promise<Shown> {
@@ -40,8 +38,10 @@ class Tab {
   readonly element: HTMLElement;
   private runs: Runs | null = null;
   private paused = false;
-  /** Something has changed since it was drawn, and a drawing goes on. */
-  private stale = false;
+  /** What is to be drawn: parts in the order of their turns. */
+  private readonly stale = new Set<Shows | "words">();
+  /** When the words were told last. */
+  private told = 0;
   private drawing = false;
   /** So much was marked in the scenario as wrong in these runs. */
   private marked = 0;
@@ -62,11 +62,12 @@ class Tab {
     lists: Lists,
   ) {
     const chart = (title: string, value: (value: number) => string, least = 0) => new Chart({ title, value, at: moment, sync: "run", least });
+    const inFlight = { label: "in flight", take: (flow: Flow) => flow.inFlight };
     this.charts = [
-      { chart: chart("Goodput", rate), take: (flow) => flow.goodput },
-      { chart: chart("Round trip, smoothed", delay), take: (flow) => flow.srtt },
-      { chart: chart("Congestion window, and bytes in flight (dashed)", bytes), take: (flow) => flow.cwnd, also: { label: "in flight", take: (flow) => flow.inFlight } },
-      { chart: chart("Queueing delay: round trip above its minimum", delay), take: (flow) => flow.queueing },
+      { chart: chart("Goodput", rate), take: ofFlows((flow) => flow.goodput) },
+      { chart: chart("Round trip, smoothed", delay), take: ofFlows((flow) => flow.srtt) },
+      { chart: chart("Congestion window, and bytes in flight (dashed)", bytes), take: ofFlows((flow) => flow.cwnd, inFlight) },
+      { chart: chart("Queueing delay: round trip above its minimum", delay), take: ofFlows((flow) => flow.queueing) },
     ];
     const names = lists.variants.map((entry) => entry.name).filter((name) => !/[A-Z]/.test(name));
     this.chips = new Chips("Variants", names, state.get("variants"), 4, "as the scenario says");
@@ -164,65 +165,50 @@ class Tab {
   }
 
   private changed(): void {
-    this.stale = true;
+    for (const part of ["words", ...this.charts] as const) this.stale.add(part);
     if (this.drawing) return;
     this.drawing = true;
-    setTimeout(() => this.round(), DRAWN_MS);
+    requestAnimationFrame(() => this.picture());
   }
 
-  /** Draws everything, a chart in each picture of the browser: all in one would hold it up. */
-  private round(): void {
-    this.stale = false;
-    const parts = [() => this.draw(), ...this.charts.map((shows) => () => this.curves(shows))];
-    const next = () => {
-      parts.shift()?.();
-      if (parts.length > 0) return void requestAnimationFrame(next);
-      this.drawing = false;
-      if (this.stale) this.changed();
-    };
-    requestAnimationFrame(next);
+  /** Draws one part in each picture of the browser, in turn: all in one would hold it up. */
+  private picture(): void {
+    const wait = this.runs?.goOn === true && performance.now() - this.told < TOLD_MS;
+    const next = [...this.stale].find((part) => part !== "words" || !wait);
+    if (next !== undefined) {
+      // Whatever comes meanwhile stands behind the others.
+      this.stale.delete(next);
+      if (next === "words") this.draw();
+      else this.curves(next);
+    }
+    this.drawing = this.stale.size > 0;
+    if (this.drawing) requestAnimationFrame(() => this.picture());
   }
 
-  private curves({ chart, take, also }: Shows): void {
-    const all = this.runs?.all ?? [];
-    const lines: Line[] = [];
-    const tables = all.flatMap((run, n): uPlot.AlignedData[] => {
-      const { series } = run;
-      if (!series || series.time.length === 0) return [];
-      const columns: Column[] = [];
-      series.flows.forEach((flow, m) => {
-        const [label, number] = [name(run, flow.name, all.length), n * series.flows.length + m];
-        lines.push({ label, colour: () => colour(number) });
-        columns.push(take(flow));
-        if (!also) return;
-        lines.push({ label: `${label}, ${also.label}`, colour: () => colour(number), dashed: true });
-        columns.push(also.take(flow));
-      });
-      return [[series.time, ...columns]];
-    });
-    // Runs get on at paces of their own, and keep as many moments as they can: what they have is put together by time.
-    const [times = [], ...columns] = tables.length > 1 ? uPlot.join(tables) : (tables[0] ?? [[]]);
-    chart.show(lines, times as number[], columns as Column[]);
+  private curves(shows: Shows): void {
+    const { lines, times, columns } = together(this.runs?.all ?? [], shows.take);
+    shows.chart.show(lines, times, columns);
   }
 
   private draw(): void {
+    this.told = performance.now();
     const runs = this.runs;
     if (!runs) return;
     const goesOn = runs.goOn;
     this.pause.disabled = this.stop.disabled = !goesOn;
-    this.pause.textContent = this.paused && goesOn ? "Go on" : "Pause";
-    this.start.textContent = goesOn ? "Run again" : "Run";
+    put(this.pause, this.paused && goesOn ? "Go on" : "Pause");
+    put(this.start, goesOn ? "Run again" : "Run");
     const wrong = runs.all.flatMap((run) => (run.wrong ? [run.wrong] : []));
     // What is typed meanwhile is marked by whoever checks it.
     if (wrong.length !== this.marked) this.scenario.mark(wrong);
     this.marked = wrong.length;
     this.packets.show(runs.all.flatMap((run) => (run.series ? [run.series] : [])));
-    const at = longest(runs.all).at(-1);
+    const at = runs.all.reduce<number | null>((most, { series }) => (series && (series.now ?? -1) > (most ?? -1) ? series.now : most), null);
     const began = runs.all.find((run) => run.series)?.series?.began;
-    if (wrong.length > 0) this.now.textContent = wrong.map(said).join("\n");
-    else if (began && at !== undefined) {
+    if (wrong.length > 0) put(this.now, wrong.map(said).join("\n"));
+    else if (began && at !== null) {
       const how = goesOn ? (this.paused ? "paused at" : "at") : "ended after";
-      this.now.textContent = `${began.scenario}, seed ${began.seed}: ${how} ${moment(at)} of simulated time`;
+      put(this.now, `${began.scenario}, seed ${began.seed}: ${how} ${moment(at)} of simulated time`);
     }
     // A time that goes on is not read out all the time.
     this.now.setAttribute("aria-live", goesOn && !this.paused ? "off" : "polite");
@@ -252,16 +238,9 @@ class Tab {
   }
 }
 
-/** The times of the run that has got furthest. */
-function longest(runs: Run[]): number[] {
-  return runs.reduce<number[]>((most, { series }) => (series && series.time.length > most.length ? series.time : most), []);
-}
-
-/** What a curve is called. */
+/** What a flow is called. */
 function name(run: Run, flow: string, runs: number): string {
   const several = (run.series?.flows.length ?? 1) > 1;
-  const variant = run.variant ?? "as written";
   if (runs === 1) return flow;
-  return several ? `${variant}, ${flow}` : variant;
+  return several ? `${named(run)}, ${flow}` : named(run);
 }
-
