@@ -4,6 +4,7 @@ import type { About, Lists } from "../api";
 import { once } from "../api";
 import { Chart } from "../chart";
 import { copy, field, h, options, put, table } from "../dom";
+import { drawn } from "../drawn";
 import { said } from "../editor";
 import { bytes, delay, moment, or, percent, rate } from "../format";
 import type { Shown } from "../main";
@@ -26,6 +27,8 @@ const TOLD_MS = 250;
 interface Shows {
   chart: Chart;
   take: Take;
+  /** The last moment that it has. */
+  until: number | null;
 }
 
 export async function run(_about: About): Promise<Shown> {
@@ -64,10 +67,10 @@ class Tab {
     const chart = (title: string, value: (value: number) => string, least = 0) => new Chart({ title, value, at: moment, sync: "run", least });
     const inFlight = { label: "in flight", take: (flow: Flow) => flow.inFlight };
     this.charts = [
-      { chart: chart("Goodput", rate), take: ofFlows((flow) => flow.goodput) },
-      { chart: chart("Round trip, smoothed", delay), take: ofFlows((flow) => flow.srtt) },
-      { chart: chart("Congestion window, and bytes in flight (dashed)", bytes), take: ofFlows((flow) => flow.cwnd, inFlight) },
-      { chart: chart("Queueing delay: round trip above its minimum", delay), take: ofFlows((flow) => flow.queueing) },
+      { chart: chart("Goodput", rate), take: ofFlows((flow) => flow.goodput), until: null },
+      { chart: chart("Round trip, smoothed", delay), take: ofFlows((flow) => flow.srtt), until: null },
+      { chart: chart("Congestion window, and bytes in flight (dashed)", bytes), take: ofFlows((flow) => flow.cwnd, inFlight), until: null },
+      { chart: chart("Queueing delay: round trip above its minimum", delay), take: ofFlows((flow) => flow.queueing), until: null },
     ];
     const names = lists.variants.map((entry) => entry.name).filter((name) => !/[A-Z]/.test(name));
     this.chips = new Chips("Variants", names, state.get("variants"), 4, "as the scenario says");
@@ -188,6 +191,9 @@ class Tab {
   private curves(shows: Shows): void {
     const { lines, times, columns } = together(this.runs?.all ?? [], shows.take);
     shows.chart.show(lines, times, columns);
+    const until = times.at(-1) ?? null;
+    if (columns.length > 0 && until !== shows.until) drawn("run");
+    shows.until = until;
   }
 
   private draw(): void {

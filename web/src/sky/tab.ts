@@ -6,6 +6,7 @@ import { once, written } from "../api";
 import { Chart } from "../chart";
 import { colour } from "../colours";
 import { copy, field, h, options, put } from "../dom";
+import { drawn } from "../drawn";
 import { said } from "../editor";
 import { delay, time } from "../format";
 import type { Shown } from "../main";
@@ -52,6 +53,8 @@ class Tab {
   scene: Scene | null = null;
   private clock = Math.max(0, state.number("t", 0));
   private last = 0;
+  /** The time of the run that was drawn last. */
+  private shown = -1;
   /** When the numbers were told last. */
   private told = 0;
   private written = 0;
@@ -270,6 +273,8 @@ class Tab {
     if (!scene) return;
     this.stale = false;
     this.view.draw(scene);
+    if (this.shown !== this.clock) drawn("sky");
+    this.shown = this.clock;
     this.names.write(this.view, scene);
     this.tell(scene);
   }
