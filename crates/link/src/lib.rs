@@ -53,6 +53,7 @@ mod registry;
 mod script;
 mod series;
 mod spec;
+mod standing;
 mod stay;
 mod stepped_rate;
 mod timeline;

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 use crate::queue::{Backlog, QueueLimit};
+use crate::standing::Standing;
 use crate::{Fate, LossCause, Model, Passing};
 
 /// Sends packets one after another at the line rate; those that find the queue full are lost.
@@ -21,6 +22,10 @@ pub struct RateQueue {
     /// are removed when the next one enters. Stays empty without a limit.
     waiting: VecDeque<(Instant, ByteCount)>,
     waiting_bytes: ByteCount,
+    /// Nothing has to be kept of what waits: there is no limit, and nobody asks.
+    forgets: bool,
+    /// What somebody asks for who looks on.
+    standing: Option<Box<Standing>>,
     /// The last packet's size and its time on the line: most packets are as long as the last one.
     last: (ByteCount, Span),
 }
@@ -34,6 +39,8 @@ impl RateQueue {
             idle_from: Instant::ZERO,
             waiting: VecDeque::new(),
             waiting_bytes: ByteCount::ZERO,
+            forgets: matches!(limit, QueueLimit::Unlimited),
+            standing: None,
             last: (ByteCount::ZERO, Span::ZERO),
         }
     }
@@ -63,7 +70,7 @@ impl RateQueue {
     #[inline(always)]
     pub(crate) fn begin(&mut self, at: Instant, bytes: ByteCount) -> Option<Instant> {
         let begins = at.max(self.idle_from);
-        let passes = begins == at && self.waiting.is_empty() || self.limit == QueueLimit::Unlimited;
+        let passes = begins == at && self.waiting.is_empty() || self.forgets;
         (passes || self.admit(at, begins, bytes)).then_some(begins)
     }
 
@@ -79,6 +86,14 @@ impl RateQueue {
         (Backlog { packets: self.waiting.len() - left, bytes }, self.limit)
     }
 
+    /// The bytes that have come and not gone into transmission at `now`, which does not go back. Unlike
+    /// [`waiting`](Self::waiting) it leaves out what has been let pass before its time. It is kept from the first time that
+    /// somebody asks: until then, and for all others, it costs nothing.
+    pub fn standing(&mut self, now: Instant) -> ByteCount {
+        self.forgets = false;
+        self.standing.get_or_insert_with(|| Box::new(Standing::of(now, &self.waiting))).at(now)
+    }
+
     /// Takes the packet into the queue, or says that there is no room.
     #[inline(never)]
     fn admit(&mut self, at: Instant, begins: Instant, bytes: ByteCount) -> bool {
@@ -92,13 +107,16 @@ impl RateQueue {
             return true;
         }
         let fits = match self.limit {
-            QueueLimit::Unlimited => return true,
+            QueueLimit::Unlimited => true,
             QueueLimit::Packets(limit) => self.waiting.len() < limit as usize,
             QueueLimit::Bytes(limit) => self.waiting_bytes + bytes <= limit,
         };
         if fits {
             self.waiting.push_back((begins, bytes));
             self.waiting_bytes += bytes;
+            if let Some(standing) = &mut self.standing {
+                standing.enter(at, begins, bytes);
+            }
         }
         fits
     }
@@ -175,6 +193,22 @@ mod tests {
         };
         assert_eq!([waits(0), waits(799), waits(800)], [(3, 3000), (3, 3000), (2, 2000)]);
         assert_eq!(waits(2400), (0, 0));
+    }
+
+    #[test]
+    fn what_stands_in_a_queue_is_told_without_what_comes_later_with_and_without_a_limit() {
+        for limit in [QueueLimit::Packets(9), QueueLimit::Unlimited] {
+            let mut queue = queue(limit);
+            let stands = |queue: &mut RateQueue, micros| {
+                queue.standing(Instant::ZERO + Span::from_micros(micros)).get()
+            };
+            assert_eq!(stands(&mut queue, 0), 0);
+            for micros in [0, 0, 0, 500, 500] {
+                offer(&mut queue, micros, 1000);
+            }
+            let seen = [0, 499, 500, 799, 800, 2400, 3200].map(|at| stands(&mut queue, at));
+            assert_eq!(seen, [2000, 2000, 4000, 4000, 3000, 1000, 0], "{limit:?}");
+        }
     }
 
     #[test]

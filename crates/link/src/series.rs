@@ -64,6 +64,18 @@ impl Series {
         }
     }
 
+    /// The bytes that stand before the first transmitter at `now`, as [`RateQueue::standing`] tells them; `None` where there is
+    /// none.
+    pub fn standing(&mut self, now: Instant) -> Option<ByteCount> {
+        match &mut self.0 {
+            Shape::Line(rate, _) | Shape::Rate(rate) => Some(rate.standing(now)),
+            Shape::Several(stages) => stages.iter_mut().find_map(|stage| match stage {
+                Stage::Rate(rate) => Some(rate.standing(now)),
+                Stage::Delay(_) | Stage::Other(_) => None,
+            }),
+        }
+    }
+
     /// Puts a model behind the others, further from the sender.
     pub fn push(&mut self, model: impl Model + 'static) {
         self.push_boxed(Box::new(model));

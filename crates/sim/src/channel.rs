@@ -169,6 +169,11 @@ impl Channel {
         self.series.waiting(now)
     }
 
+    /// The bytes that stand before its transmitter; `None` where it has none.
+    pub(crate) fn standing(&mut self, now: Instant) -> Option<ByteCount> {
+        self.series.standing(now)
+    }
+
     /// Packets that its queue had no room for, or would not take.
     pub(crate) const fn turned_away(&self) -> u64 {
         self.summary.lost_queue_full + self.summary.lost_early

@@ -18,6 +18,17 @@ pub trait Observer {
     /// A sample of one proxy and flow.
     fn proxy(&mut self, _sample: &ProxySample) {}
 
+    /// Whether [`Observer::queue`] wants to be told; to know takes time.
+    fn wants_queues(&self) -> bool {
+        false
+    }
+
+    /// The bytes that wait for a direction of a link at the time of samples, numbered as in [`RunSpec::directions`]; those of
+    /// all the satellites' links of a kind together. Of queues that say nothing it is not called.
+    ///
+    /// [`RunSpec::directions`]: crate::RunSpec::directions
+    fn queue(&mut self, _at: Instant, _direction: usize, _waiting: ByteCount) {}
+
     /// Whether the run is to go on, asked now and then. Whoever has seen enough ends it here: what the summary has is
     /// what happened until then.
     fn goes_on(&self) -> bool {

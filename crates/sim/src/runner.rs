@@ -174,6 +174,7 @@ fn take_samples(now: Instant, spec: &RunSpec, endpoints: &Endpoints, network: &m
     for sample in endpoints.proxies.samples(&endpoints.ends, now) {
         network.observer.proxy(&sample);
     }
+    network.show_queues(now);
 }
 
 fn summarise(

@@ -1,9 +1,9 @@
 //! Observers see everything, in order, and change nothing.
 
-use bentpipe_link::{Action, ModelSpec, Rule};
+use bentpipe_link::{Action, ModelSpec, QueueLimit, Rule};
 use bentpipe_record::{RunSummary, Sample};
 use bentpipe_sim::{Capture, CaptureError, Encapsulation, Observer, PacketSeen, RunSpec, run};
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Kind;
 
 use crate::support::*;
@@ -23,6 +23,7 @@ struct Watcher {
     every: Option<Span>,
     samples: Vec<Sample>,
     packets: Vec<Seen>,
+    queues: Vec<(Instant, usize, u64)>,
 }
 
 impl Observer for Watcher {
@@ -32,6 +33,14 @@ impl Observer for Watcher {
 
     fn sample(&mut self, sample: &Sample) {
         self.samples.push(*sample);
+    }
+
+    fn wants_queues(&self) -> bool {
+        self.every.is_some()
+    }
+
+    fn queue(&mut self, at: Instant, direction: usize, waiting: ByteCount) {
+        self.queues.push((at, direction, waiting.get()));
     }
 
     fn wants_packets(&self) -> bool {
@@ -134,6 +143,35 @@ fn a_line_sends_packets_in_the_order_in_which_they_get_to_it() {
                 assert_eq!((leaves.at, &leaves.bytes), (idle, &enters.bytes));
             }
         }
+    }
+}
+
+#[test]
+fn what_waits_before_a_link_has_come_there_and_has_not_begun_to_be_sent() {
+    // The line is behind a way on which packets are long: they are known to it before they come.
+    let line = |queue| ModelSpec::Rate { rate: "1 Mbit/s".parse().expect("a rate"), queue };
+    for queue in [QueueLimit::Packets(10_000), QueueLimit::Unlimited] {
+        let links = vec![
+            link("way", [0, 1], vec![millis(20)]),
+            link("line", [1, 2], vec![line(queue)]),
+            link("exit", [2, 3], vec![]),
+        ];
+        let every = Some(Span::from_micros(7_777));
+        let (_, watcher) = watch(&spec(4, links, vec![flow("file", 0, 3, 60)]), every);
+        let on = |n: usize| watcher.packets.iter().filter(move |seen| seen.channel == n);
+        let mut most = 0;
+        for (at, _, waiting) in watcher.queues.iter().filter(|(_, direction, _)| *direction == 2) {
+            // A bit takes a microsecond.
+            let time = |bytes: &Vec<u8>| Span::from_micros(8 * bytes.len() as u64);
+            let waits = on(2).zip(on(4)).filter(|(enters, leaves)| {
+                enters.at <= *at && leaves.at > *at + time(&enters.bytes)
+            });
+            let bytes: usize = waits.map(|(enters, _)| enters.bytes.len()).sum();
+            assert_eq!(*waiting, bytes as u64, "{at:?}");
+            most = most.max(bytes);
+        }
+        assert!(most > 10_000, "{most}");
+        assert!(watcher.queues.iter().all(|(_, direction, _)| [2, 3].contains(direction)));
     }
 }
 
