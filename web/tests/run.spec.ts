@@ -104,3 +104,10 @@ test("another address is another view, whatever was there before", async ({ serv
   });
   await expect(page.getByText(/geo, seed 3: ended after/)).toBeVisible();
 });
+
+test("the bytes that wait for a link are drawn for each direction where some have", async ({ served }) => {
+  const page = await served.open("tab=run&scenario=geo&speed=max&variants=tcp-cubic");
+  await expect(page.getByRole("region", { name: "Outcome", exact: true })).toContainText("bit/s");
+  const queues = page.getByRole("group", { name: /Queues: bytes that wait/ });
+  await expect(queues.getByText("satellite, gateway to client")).toBeVisible();
+});

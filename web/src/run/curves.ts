@@ -26,6 +26,13 @@ export function ofFlows(take: (flow: Flow) => Column, also?: { label: string; ta
     ]);
 }
 
+/** A curve for each direction of a link where anything has waited. */
+export const queues: Take = ({ began, queues, waited }) =>
+  queues.flatMap((values, number) => {
+    const { name, from, to } = began.links[number] ?? { name: "", from: "", to: "" };
+    return waited[number] ? [{ label: `${name}, ${from} to ${to}`, number, values }] : [];
+  });
+
 /** The curves of all runs over one time. */
 export function together(runs: Run[], take: Take): { lines: Line[]; times: number[]; columns: Column[] } {
   const lines: Line[] = [];
@@ -33,7 +40,7 @@ export function together(runs: Run[], take: Take): { lines: Line[]; times: numbe
     const { series } = run;
     if (!series || series.time.length === 0) return [];
     const curves = take(series);
-    const each = Math.max(series.flows.length, 1);
+    const each = Math.max(...curves.map(({ number }) => number + 1), 1);
     for (const { label, number, dashed } of curves) {
       lines.push({ label: runs.length === 1 ? label : `${named(run)}${curves.length > 1 ? `, ${label}` : ""}`, colour: () => colour(n * each + number), ...(dashed ? { dashed } : {}) });
     }

@@ -33,6 +33,8 @@ export interface Samples {
   kind: "samples";
   time_s: number[];
   flows: FlowSamples[];
+  /** The bytes that wait for each direction of a link; nothing where nobody knows. */
+  queues: Column[];
   packets?: Packet[];
 }
 
@@ -124,6 +126,10 @@ export class Series {
   readonly time: number[] = [];
   readonly flows: Flow[];
   readonly packets: Packet[] = [];
+  /** The bytes that wait for each direction of a link. */
+  readonly queues: Column[] = [];
+  /** Whether anything has waited there so far. */
+  readonly waited: boolean[] = [];
   /** The time of the last moment. */
   now: number | null = null;
   private every = 1;
@@ -145,6 +151,11 @@ export class Series {
         flow.see(time, of, n);
         if (isKept) flow.keep(of, n);
       });
+      samples.queues.forEach((queue, number) => {
+        const waiting = queue[n] ?? null;
+        this.waited[number] ||= (waiting ?? 0) > 0;
+        if (isKept) (this.queues[number] ??= []).push(waiting);
+      });
       if (this.time.length > MOST) this.thin();
     });
   }
@@ -152,7 +163,7 @@ export class Series {
   /** Forgets every second moment, from now on too. */
   private thin(): void {
     this.every *= 2;
-    for (const column of [this.time, ...this.flows.flatMap((flow) => flow.columns())] as Column[]) {
+    for (const column of [this.time, ...this.queues, ...this.flows.flatMap((flow) => flow.columns())] as Column[]) {
       let kept = 0;
       for (let n = 0; n < column.length; n += 2) column[kept++] = column[n];
       column.length = kept;

@@ -12,7 +12,7 @@ import { Scenario } from "../scenario";
 import * as state from "../state";
 import { Chips } from "../chips";
 import { command, python } from "./copies";
-import { named, ofFlows, type Take, together } from "./curves";
+import { named, ofFlows, queues, type Take, together } from "./curves";
 import { Packets } from "./packets";
 import { type Run, Runs } from "./runs";
 import type { Flow } from "./series";
@@ -71,6 +71,7 @@ class Tab {
       { chart: chart("Round trip, smoothed", delay), take: ofFlows((flow) => flow.srtt), until: null },
       { chart: chart("Congestion window, and bytes in flight (dashed)", bytes), take: ofFlows((flow) => flow.cwnd, inFlight), until: null },
       { chart: chart("Queueing delay: round trip above its minimum", delay), take: ofFlows((flow) => flow.queueing), until: null },
+      { chart: chart("Queues: bytes that wait for a link", bytes), take: queues, until: null },
     ];
     const names = lists.variants.map((entry) => entry.name).filter((name) => !/[A-Z]/.test(name));
     this.chips = new Chips("Variants", names, state.get("variants"), 4, "as the scenario says");

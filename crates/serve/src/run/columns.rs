@@ -1,4 +1,5 @@
-//! Samples on their way to the page: a column for each quantity of each flow, with the names that samples have in files.
+//! Samples on their way to the page: a column for each quantity of each flow, with the names that samples have in files, and one for
+//! what waits for each direction of a link.
 
 use bentpipe_record::SendLimit;
 use bentpipe_units::{ByteCount, Span};
@@ -7,11 +8,16 @@ use serde::Serialize;
 use super::packets::Packet;
 use super::watch::Moment;
 
+/// Directions of links of which the queue is shown: the first ones of so many.
+pub(super) const MOST_QUEUES: usize = 32;
+
 /// Samples of some moments.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Columns {
     time_s: Vec<f64>,
     flows: Vec<Flow>,
+    /// The bytes that wait; nulls where nobody knows.
+    queues: Vec<Vec<Option<u64>>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     packets: Vec<Packet>,
 }
@@ -32,9 +38,10 @@ struct Flow {
 }
 
 impl Columns {
-    /// Empty columns of so many flows.
-    pub(super) fn of(flows: usize) -> Self {
-        Self { flows: vec![Flow::default(); flows], ..Self::default() }
+    /// Empty columns of so many flows and directions of links.
+    pub(super) fn of((flows, directions): (usize, usize)) -> Self {
+        let queues = vec![Vec::new(); directions.min(MOST_QUEUES)];
+        Self { flows: vec![Flow::default(); flows], queues, ..Self::default() }
     }
 
     /// Moments that are in it.
@@ -48,12 +55,20 @@ impl Columns {
 
     /// Makes room for other moments.
     pub(super) fn clear(&mut self) {
-        *self = Self::of(self.flows.len());
+        *self = Self::of((self.flows.len(), self.queues.len()));
     }
 
     pub(super) fn push(&mut self, moment: &Moment) {
         self.time_s.push(moment.at());
         self.packets.extend_from_slice(moment.packets());
+        for column in &mut self.queues {
+            column.push(None);
+        }
+        for (direction, waiting) in moment.queues() {
+            if let Some(last) = self.queues[*direction].last_mut() {
+                *last = Some(waiting.get());
+            }
+        }
         for (number, flow) in self.flows.iter_mut().enumerate() {
             let sample = moment.samples().iter().find(|sample| sample.flow == number);
             let bytes = |count: Option<ByteCount>| count.map(ByteCount::get);

@@ -99,7 +99,7 @@ impl Show {
     async fn take(&mut self, fact: Fact) -> Result<(), Gone> {
         match fact {
             Fact::Began(began) => {
-                self.columns = Columns::of(began.flows());
+                self.columns = Columns::of(began.sizes());
                 self.talk.say(&Told::Began(&began)).await
             }
             Fact::Moment(moment) => {

@@ -5,7 +5,7 @@ use bentpipe_experiments::limited::{Seen, lines};
 use bentpipe_record::Sample;
 use bentpipe_scenario::ScenarioError;
 use bentpipe_sim::{Observer, PacketSeen, RunSpec};
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{ByteCount, Instant, Span};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
@@ -52,9 +52,9 @@ struct Link {
 }
 
 impl Began {
-    /// How many flows there are.
-    pub(super) const fn flows(&self) -> usize {
-        self.flows.len()
+    /// How many flows and directions of links there are.
+    pub(super) const fn sizes(&self) -> (usize, usize) {
+        (self.flows.len(), self.links.len())
     }
 
     fn of(asked: &Asked, description: &str, spec: &RunSpec, every: Span) -> Self {
@@ -135,6 +135,14 @@ impl Observer for Both<'_> {
     fn sample(&mut self, sample: &Sample) {
         self.seen[sample.flow].take(sample);
         self.watch.sample(sample);
+    }
+
+    fn wants_queues(&self) -> bool {
+        self.watch.wants_queues()
+    }
+
+    fn queue(&mut self, at: Instant, direction: usize, waiting: ByteCount) {
+        self.watch.queue(at, direction, waiting);
     }
 
     fn goes_on(&self) -> bool {

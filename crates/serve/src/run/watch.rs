@@ -9,6 +9,7 @@ use bentpipe_units::{ByteCount, Instant, Span};
 use tokio::sync::mpsc;
 
 use super::asked::Window;
+use super::columns::MOST_QUEUES;
 use super::packets::{MOST_PACKETS, Packet};
 use super::thread::Began;
 use crate::answer::Wrong;
@@ -25,11 +26,13 @@ pub(super) enum Fact {
     Wrong(Wrong),
 }
 
-/// The samples of all flows at one time, and the packets since the moment before.
+/// The samples of all flows and queues at one time, and the packets since the moment before.
 #[derive(Clone, Debug)]
 pub(super) struct Moment {
     at: Instant,
     samples: Vec<Sample>,
+    /// The direction of a link, and what waits for it.
+    queues: Vec<(usize, ByteCount)>,
     packets: Vec<Packet>,
 }
 
@@ -41,6 +44,10 @@ impl Moment {
 
     pub(super) fn samples(&self) -> &[Sample] {
         &self.samples
+    }
+
+    pub(super) fn queues(&self) -> &[(usize, ByteCount)] {
+        &self.queues
     }
 
     pub(super) fn packets(&self) -> &[Packet] {
@@ -68,7 +75,12 @@ impl<'a> Watch<'a> {
         window: Option<Window>,
         memory: ByteCount,
     ) -> Self {
-        let moment = Moment { at: Instant::ZERO, samples: Vec::new(), packets: Vec::new() };
+        let moment = Moment {
+            at: Instant::ZERO,
+            samples: Vec::new(),
+            queues: Vec::new(),
+            packets: Vec::new(),
+        };
         let (looks, swollen) = (Cell::new(0), Cell::new(false));
         Self { told, every, window, memory, moment, packets: 0, looks, swollen }
     }
@@ -79,14 +91,24 @@ impl<'a> Watch<'a> {
         self.swollen.get()
     }
 
+    /// What comes now is of this time.
+    fn reach(&mut self, at: Instant) {
+        if at != self.moment.at {
+            self.tell();
+            self.moment.at = at;
+        }
+    }
+
     /// Tells what there is. It waits here until the page wants more.
     fn tell(&mut self) {
-        if self.moment.samples.is_empty() && self.moment.packets.is_empty() {
+        let Moment { samples, queues, packets, .. } = &self.moment;
+        if samples.is_empty() && queues.is_empty() && packets.is_empty() {
             return;
         }
         let moment = Moment {
             at: self.moment.at,
             samples: mem::take(&mut self.moment.samples),
+            queues: mem::take(&mut self.moment.queues),
             packets: mem::take(&mut self.moment.packets),
         };
         // A page that is gone is seen by the next look.
@@ -100,11 +122,19 @@ impl Observer for Watch<'_> {
     }
 
     fn sample(&mut self, sample: &Sample) {
-        if sample.at != self.moment.at {
-            self.tell();
-            self.moment.at = sample.at;
-        }
+        self.reach(sample.at);
         self.moment.samples.push(*sample);
+    }
+
+    fn wants_queues(&self) -> bool {
+        true
+    }
+
+    fn queue(&mut self, at: Instant, direction: usize, waiting: ByteCount) {
+        if direction < MOST_QUEUES {
+            self.reach(at);
+            self.moment.queues.push((direction, waiting));
+        }
     }
 
     fn goes_on(&self) -> bool {

@@ -74,6 +74,28 @@ async fn a_run_that_is_watched_comes_to_what_the_simulator_gives() {
 }
 
 #[tokio::test]
+async fn what_waits_for_each_direction_of_a_link_is_told_in_bytes() {
+    let address = server(Limits::default()).await;
+    let often = SHORT.replace("nodes", "sample_every = \"5 ms\"\nnodes");
+    let limited = often.replace("loss = 0.001", "queue = \"20 kB\"");
+    for (scenario, most) in [(&limited, 20_000), (&often, u64::MAX)] {
+        let asked = json!({"scenario": scenario, "seed": 7});
+        let heard = all(Socket::ask(address, "run", &asked).await).await;
+        let samples: Vec<_> = heard.iter().filter(|said| said["kind"] == "samples").collect();
+        let waits = |direction: usize| -> Vec<u64> {
+            let columns =
+                samples.iter().filter_map(|said| said["queues"][direction].as_array()).flatten();
+            columns.map(|bytes| bytes.as_u64().expect("it is known")).collect()
+        };
+        let [there, back] = [waits(0), waits(1)];
+        assert_eq!([there.len(), back.len()], [times(&heard).len(); 2]);
+        let full = there.iter().max().expect("moments");
+        assert!((10_000..=most).contains(full) && there.contains(&0), "{there:?}");
+        assert!(back.iter().all(|bytes| *bytes < 1_000), "{back:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_run_that_is_paused_goes_on_by_steps() {
     let address = server(Limits::default()).await;
     let asked = json!({"scenario": ENDLESS, "paused": true});
