@@ -109,7 +109,7 @@ const MOST_PARTS: usize = 32;
 /// Changes one value of a TOML text.
 pub(crate) fn set(text: &str, key: &str, value: &str) -> Result<String, String> {
     let mut document: DocumentMut = text.parse().map_err(|e| format!("{e}"))?;
-    let value = value.parse::<Value>().unwrap_or_else(|_| Value::from(value));
+    let mut value = value.parse::<Value>().unwrap_or_else(|_| Value::from(value));
     if key.split('.').nth(MOST_PARTS).is_some() {
         let begins: String = key.chars().take(40).collect();
         return Err(format!("a key of more than {MOST_PARTS} parts: `{begins}...`"));
@@ -136,8 +136,28 @@ pub(crate) fn set(text: &str, key: &str, value: &str) -> Result<String, String> 
         _ => {
             let table = item.as_table_like_mut();
             let table = table.ok_or_else(|| format!("`{at}` has nothing called `{last}`"))?;
-            table.insert(last, Item::Value(value));
+            match table.get_mut(last) {
+                // Comments above and behind it stay.
+                Some(Item::Value(old)) => {
+                    *value.decor_mut() = old.decor().clone();
+                    *old = value;
+                }
+                _ => drop(table.insert(last, Item::Value(value))),
+            }
         }
     }
     Ok(document.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_changed_keeps_the_comments_around_it() {
+        let text = "# Above.\nrate = \"1 Mbit/s\" # as hired\n[a]\nb = 1\n";
+        let changed = set(text, "rate", "2 Mbit/s").and_then(|text| set(&text, "a.b", "3"));
+        let wanted = "# Above.\nrate = \"2 Mbit/s\" # as hired\n[a]\nb = 3\n";
+        assert_eq!(changed.as_deref(), Ok(wanted));
+    }
 }
