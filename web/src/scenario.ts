@@ -2,6 +2,7 @@
 
 import { check, type Entry, type Lists, once, text, type Wrong } from "./api";
 import { field, h, options } from "./dom";
+import { Form } from "./form";
 import { Editor, said } from "./editor";
 import { completion, type Schema } from "./run/completion";
 import * as state from "./state";
@@ -12,6 +13,7 @@ const USUAL = "geo";
 export class Scenario {
   readonly element: HTMLElement;
   private readonly editor: Editor;
+  private readonly form: Form;
   private readonly gallery: HTMLSelectElement;
   private readonly summary = h("p", { class: "faint note" });
   private readonly trouble = h("p", { class: "wrong", role: "status" });
@@ -25,8 +27,12 @@ export class Scenario {
   ) {
     this.editor = new Editor("Scenario, in TOML", (text) => void this.edited(text), completion(schema));
     this.gallery = h("select", { on: { change: () => void this.choose(this.gallery.value) } }, ...options(entries.map((entry) => entry.name), name));
-    this.editor.text = original;
-    this.element = h("div", { class: "scenario" }, field("Scenario", this.gallery), this.summary, this.editor.element, this.trouble);
+    this.form = new Form(schema, (text) => {
+      this.editor.text = text;
+      void this.edited(text);
+    });
+    this.element = h("div", { class: "scenario" }, field("Scenario", this.gallery), this.summary, this.form.element, this.editor.element, this.trouble);
+    this.put(original);
     this.describe();
   }
 
@@ -38,7 +44,7 @@ export class Scenario {
     const typed = state.get("toml");
     const changed = typed === "" ? null : await state.unpacked(typed);
     if (changed !== null) {
-      scenario.editor.text = changed;
+      scenario.put(changed);
       void scenario.edited(changed);
     }
     return scenario;
@@ -63,6 +69,11 @@ export class Scenario {
     this.trouble.textContent = wrong.map(said).join("\n");
   }
 
+  private put(text: string): void {
+    this.editor.text = text;
+    this.form.show(text);
+  }
+
   private describe(): void {
     this.summary.textContent = this.entries.find((entry) => entry.name === this.name)?.summary ?? "";
   }
@@ -78,7 +89,7 @@ export class Scenario {
       this.gallery.value = this.name;
       return;
     }
-    this.editor.text = this.original;
+    this.put(this.original);
     this.describe();
     this.mark([]);
     state.set({ scenario: name, toml: null });
@@ -86,6 +97,7 @@ export class Scenario {
 
   private async edited(text: string): Promise<void> {
     const asked = ++this.asked;
+    this.form.show(text);
     const packed = text === this.original ? null : await state.packed(text);
     if (asked !== this.asked) return;
     state.set({ scenario: this.name, toml: packed });

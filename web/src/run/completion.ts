@@ -80,6 +80,15 @@ function values(root: Schema, path: readonly string[]): Completion[] {
   return [...found.values()];
 }
 
+/** The names that a key may be, and whether it may be something else; nothing where no such key is known. */
+export function choices(root: Schema, path: readonly string[]): { values: string[]; isOpen: boolean; info: string } | null {
+  const found = at(root, path);
+  if (found.length === 0) return null;
+  const texts = found.flatMap((schema) => [...(schema.enum ?? []), ...(schema.const === undefined ? [] : [schema.const])]).filter((value) => typeof value === "string");
+  const isFree = ({ enum: some, const: one, type }: Schema) => !some && one === undefined && [type].flat().some((name) => name === "string" || name === "number" || name === "integer");
+  return { values: texts, isOpen: texts.length === 0 || found.some(isFree), info: found.find((schema) => schema.description)?.description ?? "" };
+}
+
 /** What can stand at the cursor. */
 export function completion(root: Schema): CompletionSource {
   return (context: CompletionContext): CompletionResult | null => {

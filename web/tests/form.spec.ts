@@ -1,0 +1,65 @@
+import { expect, test, type } from "./served";
+
+const TEXT = `# Mine.
+name = "own"
+nodes = ["a", "b"]
+duration = "20 s"
+[links.space]
+between = ["a", "b"]
+rate = "10 Mbit/s" # as hired
+delay = "250 ms"
+[links.space.return]
+rate = "2 Mbit/s"
+[flows.file]
+from = "a"
+to = "b"
+size = "1 MB"
+protocol = "tcp"
+`;
+
+test("main values are changed in a form, by the keyboard, and the text keeps its comments", { tag: "@look" }, async ({ served }) => {
+  const page = await served.open("tab=run&scenario=geo&speed=max");
+  const editor = page.getByRole("textbox", { name: "Scenario, in TOML" });
+  await type(editor, TEXT);
+  await page.getByText("Main values as a form").focus();
+  await page.keyboard.press("Enter");
+  const link = page.getByRole("group", { name: "Link space" });
+  const rate = link.getByRole("textbox", { name: "rate", exact: true });
+  await expect(rate).toHaveValue("10 Mbit/s");
+  await expect(link.getByRole("textbox", { name: "return rate" })).toHaveValue("2 Mbit/s");
+  await rate.fill("5 Mbit/s");
+  await rate.press("Tab");
+  await expect(editor).toContainText('rate = "5 Mbit/s" # as hired');
+  await link.getByRole("textbox", { name: "loss" }).fill("0.01");
+  await link.getByRole("textbox", { name: "loss" }).press("Enter");
+  await expect(editor).toContainText("loss = 0.01");
+  await page.getByRole("group", { name: "Flow file" }).getByLabel("protocol").selectOption("sctp");
+  await expect(editor).toContainText('protocol = "sctp"');
+  await expect(editor).toContainText("# Mine.");
+  await expect(page).toHaveURL(/toml=/);
+  await served.look("run-form");
+});
+
+test("what is wrong with a value is told at its field, and the text stays as it was", { tag: "@look" }, async ({ served }) => {
+  const page = await served.open("tab=compare&scenario=geo&compared=tcp-cubic&seeds=1");
+  const editor = page.getByRole("textbox", { name: "Scenario, in TOML" });
+  await page.getByText("Main values as a form").click();
+  const delay = page.getByRole("group", { name: "Link satellite" }).getByRole("textbox", { name: "delay", exact: true });
+  // A name or a length: it is no choice of names.
+  await expect(page.getByRole("group", { name: "Link satellite" }).getByLabel("queue", { exact: true })).toHaveValue("750 kB");
+  await delay.fill("250 cows");
+  await delay.press("Enter");
+  await expect(delay).toHaveAttribute("aria-invalid", "true");
+  await expect(delay).toHaveAccessibleDescription(/cows/);
+  await expect(editor).toContainText('delay = "250 ms"');
+  await served.look("compare-form");
+  await delay.fill("");
+  await delay.press("Enter");
+  await expect(delay).toHaveAccessibleDescription(/delete its line/);
+  await delay.fill("270 ms");
+  await delay.press("Enter");
+  await expect(editor).toContainText('delay = "270 ms"');
+  await expect(delay).not.toHaveAttribute("aria-invalid");
+  await type(editor, "name =");
+  await expect(page.getByText("The form comes back when the text is TOML again.")).toBeVisible();
+});
