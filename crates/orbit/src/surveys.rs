@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::ops::ControlFlow;
 
 use bentpipe_units::{Instant, Span};
 
@@ -32,6 +33,21 @@ impl Surveys {
         network: &mut Network,
         mut see: impl FnMut(&[Sample]),
     ) -> Result<Vec<Report>, OrbitError> {
+        self.run_while(network, |samples| {
+            see(samples);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// The same until `see` breaks off; the reports are of what was seen until then.
+    ///
+    /// # Errors
+    /// When the step is zero or a satellite is no longer in orbit.
+    pub fn run_while(
+        &self,
+        network: &mut Network,
+        mut see: impl FnMut(&[Sample]) -> ControlFlow<()>,
+    ) -> Result<Vec<Report>, OrbitError> {
         if self.step.is_zero() {
             return Err(OrbitError::invalid("step", "it must be more than 0 s, such as 1 s"));
         }
@@ -48,9 +64,12 @@ impl Surveys {
                 }
             })?;
             let samples = self.samples(network, at)?;
-            see(&samples);
+            let seen = see(&samples);
             for (tally, sample) in tallies.iter_mut().zip(samples) {
                 tally.add(sample.route);
+            }
+            if seen.is_break() {
+                break;
             }
             at += self.step;
         }
@@ -146,5 +165,20 @@ mod tests {
             assert_eq!(alone, routes[number]);
         }
         assert!(reports.iter().all(|report| report.connected > 500 && report.route_changes > 5));
+    }
+    #[test]
+    fn who_has_seen_enough_breaks_off_and_has_the_reports_until_then() {
+        let pairs = vec![(0, 1)];
+        let (first, step) = (Instant::ZERO, Span::from_secs(7));
+        let surveys = Surveys { pairs, first, end: first + Span::from_secs(3600), step };
+        let mut seen = 0;
+        let reports = surveys
+            .run_while(&mut network(&["Berkeley", "Boston"]), |_| {
+                seen += 1;
+                if seen < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })
+            .expect("in orbit");
+        assert_eq!((seen, reports.len()), (3, 1));
+        assert!(reports[0].connected <= 3);
     }
 }

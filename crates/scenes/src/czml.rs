@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 use std::io::Write;
 
-use bentpipe_orbit::{Epoch, Names, Network, Node, OrbitError, Place, Sample, Station};
+use bentpipe_orbit::{Epoch, Names, Network, Node, Place, Sample, Station};
 use bentpipe_units::{Instant, Span};
 use serde::Serializer;
 use serde::ser::SerializeSeq;
@@ -130,14 +130,20 @@ impl Scene {
         }
     }
 
-    /// Writes the scene.
-    pub fn write(&self, out: &mut impl Write, network: &Network) -> Result<(), Box<dyn Error>> {
+    /// Writes the scene. Who wants it no longer says so where it asks whether it goes on, which it does at each moment.
+    pub fn write(
+        &self,
+        out: &mut impl Write,
+        network: &Network,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<(), Box<dyn Error>> {
         let start = network.constellation().start().map_or_else(|| IDEAL_START.parse(), Ok)?;
         let names = Names::of(network);
         let mut serializer = serde_json::Serializer::new(&mut *out);
         let mut packets = serializer.serialize_seq(None)?;
         packets.serialize_element(&self.document(network, start))?;
-        for (number, positions) in (0..).zip(self.satellites(network)?) {
+        for (number, positions) in (0..).zip(self.satellites(network, goes_on)?) {
+            wanted(goes_on)?;
             packets.serialize_element(&self.satellite(number, &positions, &names, start))?;
         }
         for (number, station) in network.stations().iter().enumerate() {
@@ -174,12 +180,17 @@ impl Scene {
     }
 
     /// For each satellite seconds after the start and metres, over and over.
-    fn satellites(&self, network: &Network) -> Result<Vec<Vec<f64>>, OrbitError> {
+    fn satellites(
+        &self,
+        network: &Network,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Vec<Vec<f64>>, Box<dyn Error>> {
         let constellation = network.constellation();
         let mut all = vec![Vec::new(); constellation.satellites()];
         let mut positions = Vec::new();
         let metres = |km: f64| (km * 1e4).round() / 10.0;
         for at in self.window.times() {
+            wanted(goes_on)?;
             constellation.positions(at, &mut positions)?;
             for (satellite, position) in all.iter_mut().zip(&positions) {
                 let fixed = constellation.earth().fixed(*position, at);
@@ -252,6 +263,11 @@ fn time(start: Epoch, at: Instant) -> String {
 
 fn interval(start: Epoch, first: Instant, end: Instant) -> String {
     format!("{}/{}", time(start, first), time(start, end))
+}
+
+/// An error when nobody wants the scene any more.
+fn wanted(goes_on: &dyn Fn() -> bool) -> Result<(), Box<dyn Error>> {
+    if goes_on() { Ok(()) } else { Err("nobody waits for it any more".into()) }
 }
 
 #[cfg(test)]

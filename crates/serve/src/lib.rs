@@ -33,6 +33,7 @@ mod state;
 mod study;
 mod talk;
 mod token;
+mod wanted;
 
 pub use limits::Limits;
 pub use options::Options;

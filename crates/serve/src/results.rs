@@ -2,13 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::body::Body;
 use axum::extract::{Query, State};
 use axum::http::{Response, StatusCode};
-use bentpipe_experiments::Progress;
 use bentpipe_experiments::sweep::cells::{Cells, cells, runs};
 use bentpipe_experiments::sweep::{COLUMNS, Column, ColumnId, Value};
 use serde::{Deserialize, Serialize};
@@ -16,6 +13,7 @@ use serde_json::{Map, json};
 
 use crate::answer::{json, refused};
 use crate::state::Shared;
+use crate::wanted::{Asker, Wanted};
 
 /// The most results that are listed, and how deep folders are looked into.
 const MOST_FILES: usize = 1000;
@@ -124,8 +122,7 @@ async fn work(
     state: &Shared,
     work: impl FnOnce(&Wanted) -> Result<Response<Body>, Refusal> + Send + 'static,
 ) -> Response<Body> {
-    let wanted = Wanted::default();
-    let _asked = Asker(wanted.clone());
+    let (_asker, wanted) = Asker::new();
     let working = match state.places().work(move || work(&wanted)) {
         Ok(working) => working,
         Err(why) => return refused(StatusCode::TOO_MANY_REQUESTS, &why),
@@ -136,25 +133,6 @@ async fn work(
         Err(_) => {
             refused(StatusCode::INTERNAL_SERVER_ERROR, "this file cannot be read; please report it")
         }
-    }
-}
-
-/// Whether who asked is still there.
-#[derive(Clone, Debug, Default)]
-struct Wanted(Arc<AtomicBool>);
-
-impl Progress for Wanted {
-    fn is_wanted(&self) -> bool {
-        !self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Who asked: gone when it is dropped.
-struct Asker(Wanted);
-
-impl Drop for Asker {
-    fn drop(&mut self) {
-        self.0.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -5,6 +5,8 @@ use bentpipe_serve::Limits;
 use bentpipe_sim::Silent;
 use bentpipe_units::{ByteCount, Span};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
 
 use crate::common::{Socket, server};
 
@@ -218,4 +220,29 @@ async fn a_sky_has_a_course_and_positions() {
         assert_eq!(frame.len(), 8 + 24 * 66);
         assert_eq!(f64::from_le_bytes(frame[..8].try_into().expect("eight bytes")), time);
     }
+}
+
+#[tokio::test]
+async fn czml_is_given_up_when_its_page_goes() {
+    let address = server(Limits { at_once: 1, ..Limits::default() }).await;
+    let sky = json!({
+        "constellation": "starlink", "from": "London", "to": "Boston",
+        "duration_s": 86_400, "step_s": 5, "update_interval_s": 5,
+    });
+    let body = json!({"sky": sky, "at_s": 0}).to_string();
+    let request = format!(
+        "POST /api/sky/czml HTTP/1.1\r\nHost: {address}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut page = TcpStream::connect(address).await.expect("it listens");
+    page.write_all(request.as_bytes()).await.expect("it reads");
+    let busy = json!({"scenario": SHORT});
+    let kind = async || {
+        let first = Socket::ask(address, "run", &busy).await.hear().await.expect("an answer");
+        first["kind"].as_str().unwrap_or_default().to_owned()
+    };
+    // It has the one place now, and would have it for minutes.
+    while kind().await != "wrong" {}
+    drop(page);
+    while kind().await != "began" {}
 }

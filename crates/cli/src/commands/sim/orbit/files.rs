@@ -110,7 +110,7 @@ impl<'a> Files<'a> {
         }
         if let Some((file, scene)) = self.czml {
             let (path, mut out) = emptied(file)?;
-            written.push(named(path, scene.write(&mut out, run.network))?);
+            written.push(named(path, scene.write(&mut out, run.network, &|| true))?);
         }
         if let Some(file) = self.geojson {
             let (path, mut out) = emptied(file)?;
