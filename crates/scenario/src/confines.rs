@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use bentpipe_units::ByteCount;
+
 use crate::ScenarioFile;
 use crate::error::{ScenarioError, did_you_mean};
 use crate::reads;
@@ -17,6 +19,8 @@ pub struct Confines {
     pub links: usize,
     /// Most flows, each of the `copies` of a flow being one.
     pub flows: usize,
+    /// Most bytes of a file that a scenario names.
+    pub file: ByteCount,
 }
 
 impl Confines {
@@ -64,19 +68,32 @@ impl Confines {
             if !self.allows(named, source) {
                 return Err(refused());
             }
+            let beside = beside(named, source);
+            let bytes = beside.metadata().map_or(0, |metadata| metadata.len());
+            if bytes > self.file.get() {
+                let Self { file: most, .. } = self;
+                let message =
+                    format!("`{named}` has {bytes} B, which is too long here: at most {most}");
+                return Err(wrong("file", message));
+            }
         }
         Ok(())
     }
 
     /// Whether a file is within them, or comes with the program.
     fn allows(&self, named: &str, source: &str) -> bool {
-        let beside = Path::new(source).parent().unwrap_or(Path::new("")).join(named);
+        let beside = beside(named, source);
         let Ok(path) = beside.canonicalize() else {
             return is_known(named) && !beside.exists();
         };
         let folder = self.folder.as_ref().and_then(|folder| folder.canonicalize().ok());
         folder.is_some_and(|folder| path.starts_with(folder)) && path.is_file()
     }
+}
+
+/// Where a file is that a scenario from `source` names.
+fn beside(named: &str, source: &str) -> PathBuf {
+    Path::new(source).parent().unwrap_or(Path::new("")).join(named)
 }
 
 /// Whether a trace of this name comes with the program.
@@ -106,8 +123,13 @@ size = "1 kB"
 
     /// What is said of a scenario whose trace is this file.
     fn said(named: &str, folder: Option<&Path>) -> String {
-        let confines =
-            Confines { folder: folder.map(Path::to_owned), nodes: 9, links: 1, flows: 1 };
+        let confines = Confines {
+            folder: folder.map(Path::to_owned),
+            nodes: 9,
+            links: 1,
+            flows: 1,
+            file: ByteCount::new(99),
+        };
         let source = folder.unwrap_or(Path::new("")).join("page.toml");
         let extensions = Extensions::default().confined(confines);
         let text = LINK.replace("FILE", &format!("{named:?}"));
@@ -140,8 +162,21 @@ size = "1 kB"
     }
 
     #[test]
+    fn a_file_that_is_too_long_is_refused_before_it_is_read() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let long = folder.path().join("long.csv");
+        std::fs::write(&long, "time_s,rate_bps\n".repeat(10)).expect("a file");
+        let said = said("long.csv", Some(folder.path()));
+        assert!(
+            said.contains("`long.csv` has 160 B, which is too long here: at most 99 B"),
+            "{said}"
+        );
+    }
+
+    #[test]
     fn a_constellation_is_a_known_one_and_no_file_by_another_key() {
-        let confines = Confines { folder: None, nodes: 9, links: 1, flows: 1 };
+        let confines =
+            Confines { folder: None, nodes: 9, links: 1, flows: 1, file: ByteCount::new(99) };
         let extensions = Extensions::default().confined(confines);
         for (name, known) in [("iridium", true), ("/etc/passwd", false), ("iridum", false)] {
             let text = format!(
@@ -155,7 +190,8 @@ size = "1 kB"
 
     #[test]
     fn what_is_too_large_is_refused_before_it_is_built() {
-        let confines = Confines { folder: None, nodes: 9, links: 1, flows: 1 };
+        let confines =
+            Confines { folder: None, nodes: 9, links: 1, flows: 1, file: ByteCount::new(99) };
         let extensions = Extensions::default().confined(confines);
         let links = "[links.b]\nbetween=[\"a\",\"b\"]\n[links.c]\nbetween=[\"a\",\"b\"]\n";
         let text =
