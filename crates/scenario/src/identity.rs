@@ -1,9 +1,9 @@
 //! What tells one scenario from another.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use bentpipe_trace::open_regular;
 use blake3::Hasher;
 use toml::{Table, Value};
 
@@ -17,7 +17,7 @@ pub(crate) fn identity<'a>(
     // It was read before.
     add(&mut hasher, &Value::Table(text.parse::<Table>().unwrap_or_default()));
     for path in files.into_iter().filter(|path| path.is_file()) {
-        let contents = File::open(path).and_then(|file| {
+        let contents = open_regular(path).and_then(|file| {
             let mut contents = Hasher::new();
             contents.update_reader(file)?;
             Ok(contents.finalize())

@@ -1,8 +1,9 @@
 //! Traces that come with the program.
 
+use std::io::Read as _;
 use std::path::Path;
 
-use crate::TraceError;
+use crate::{TraceError, open_regular};
 
 /// A trace that comes with the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +44,12 @@ pub fn known() -> impl Iterator<Item = Known> {
 /// # Errors
 /// When there is neither, with the names that there are.
 pub fn open(path: &Path, name: &str) -> Result<Vec<u8>, TraceError> {
-    std::fs::read(path).or_else(|error| {
+    let read = open_regular(path).and_then(|mut file| {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    });
+    read.or_else(|error| {
         let wanted = name.strip_suffix(".csv").unwrap_or(name);
         let own = TRACES.iter().find(|known| known.name == wanted);
         own.map(|known| known.text.as_bytes().to_vec()).ok_or_else(|| {

@@ -29,6 +29,7 @@ pub mod parquet;
 #[path = "no_parquet.rs"]
 pub mod parquet;
 pub mod record;
+mod regular;
 mod slots;
 mod summary;
 mod table;
@@ -38,6 +39,7 @@ pub use attenuation::AttenuationTrace;
 pub use error::TraceError;
 pub use known::{Known, known, open};
 pub use options::TraceOptions;
+pub use regular::{open_regular, read_regular};
 pub use slots::{Slots, find_slots};
 pub use summary::{Spread, Summary, sparkline};
 pub use table::Row;

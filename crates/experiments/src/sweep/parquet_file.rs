@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::coalesce::BatchCoalescer;
+use bentpipe_trace::open_regular;
 use bentpipe_trace::parquet::guarded;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
@@ -73,7 +74,7 @@ pub(super) fn reader(
     path: &Path,
     rows: usize,
 ) -> Result<(ParquetRecordBatchReader, SchemaRef), FileError> {
-    let file = File::open(path).map_err(|error| FileError::disk(path, error))?;
+    let file = open_regular(path).map_err(|error| FileError::disk(path, error))?;
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| {
         let schema = builder.schema().clone();
         Ok((builder.with_batch_size(rows).build()?, schema))

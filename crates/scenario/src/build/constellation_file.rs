@@ -6,6 +6,7 @@ use bentpipe_orbit::{
     Constellation, ConstellationSpec, Epoch, IslPattern, IslRules, KNOWN, OrbitError, Orbits,
     Phasing, Planes, Seam, ShellSpec, known,
 };
+use bentpipe_trace::read_regular;
 use bentpipe_units::Degrees;
 
 use crate::error::{ScenarioError, did_you_mean};
@@ -43,7 +44,7 @@ pub fn open_constellation(
     let mut spec = match known(name) {
         Some(spec) => spec.map_err(orbit)?,
         None => {
-            let text = std::fs::read_to_string(name).map_err(|error| {
+            let text = read_regular(Path::new(name)).map_err(|error| {
                 let hint = did_you_mean(name, KNOWN.iter().map(|known| known.name));
                 let list = "`bentpipe list constellations` names those that are known";
                 wrong(format!("{error}{hint}; {list}"))

@@ -6,7 +6,7 @@ use bentpipe_link::rain::{
     Acm, Attenuation, Coding, DrawnRain, Modcod, RainError, RainSpec, SlantPath, rain_height,
 };
 use bentpipe_link::{ModelSpec, QueueLimit};
-use bentpipe_trace::{AttenuationTrace, TraceOptions};
+use bentpipe_trace::{AttenuationTrace, TraceOptions, read_regular};
 use bentpipe_units::{BitRate, Km, Percent, Span};
 
 use crate::error::did_you_mean;
@@ -123,7 +123,7 @@ impl<'a> Rain<'a> {
         }
         let file = &table.file;
         let beside = Path::new(source).parent().unwrap_or(Path::new("")).join(file);
-        let text = std::fs::read_to_string(&beside).or_else(|error| {
+        let text = read_regular(&beside).or_else(|error| {
             self.wrong(&["attenuation", "file"], format!("{}: {error}", beside.display()))
         })?;
         let usual = TraceOptions::default();

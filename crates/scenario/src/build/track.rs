@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use bentpipe_orbit::{Place, Track, cities};
+use bentpipe_trace::read_regular;
 
 use crate::error::did_you_mean;
 use crate::problem::{Problem, problem};
@@ -19,7 +20,7 @@ pub(super) fn track(path: &[&str], table: &TrackTable, source: &str) -> Result<T
                 return problem(&at("speed"), "only for `waypoints`: a file has times");
             }
             let beside = Path::new(source).parent().unwrap_or(Path::new("")).join(file);
-            let text = std::fs::read_to_string(&beside);
+            let text = read_regular(&beside);
             let text = text.or_else(|error| problem(&at("file"), format!("{file}: {error}")))?;
             Track::read(&text).or_else(|error| problem(&at("file"), format!("{file}: {error}")))?
         }
