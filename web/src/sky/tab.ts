@@ -263,9 +263,11 @@ class Tab {
     // Time goes on only as far as the route is known, and stands while positions are awaited.
     const known = this.model?.course?.samples.at(-1)?.time_s ?? 0;
     if (this.playing && this.scene) {
+      const before = this.clock;
       this.clock = Math.max(this.clock, Math.min(known, this.clock + seconds * speed));
       if (this.clock >= Number(this.slider.max)) this.clock = 0;
-      this.touch();
+      // To draw the same again would take from the server what it needs to go on.
+      if (this.clock !== before) this.touch();
     }
     if (!this.stale) return;
     const scene = this.model?.scene(this.clock, speed, this.layers) ?? null;
