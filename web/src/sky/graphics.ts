@@ -33,7 +33,10 @@ export function density(): number {
   return isEmulated() ? 1 : Math.min(devicePixelRatio, 2);
 }
 
-/** What draws on a canvas whose pixels are written by the processor: it stays in memory, so that none goes to a card and back. */
+/**
+ * What draws on a canvas whose pixels are written by the processor: it stays in memory, so that none goes to a card and back. It is not
+ * `desynchronized`: on a card that is a program Chromium then has 59 pictures a second, and shows none of them.
+ */
 export function flat(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
   return canvas.getContext("2d", { alpha: false, willReadFrequently: true });
 }
