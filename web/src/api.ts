@@ -122,6 +122,8 @@ export class Talk<T extends { kind: string }> {
   close(): void {
     this.socket.onclose = null;
     this.socket.onmessage = null;
-    this.socket.close();
+    // A browser complains of one that is closed while it opens.
+    if (this.socket.readyState === WebSocket.CONNECTING) this.socket.onopen = () => this.socket.close();
+    else this.socket.close();
   }
 }
