@@ -3,7 +3,7 @@
 mod first_link;
 mod packet_too_big;
 mod passing;
-mod queues;
+pub(crate) mod queues;
 mod unseen;
 
 use std::collections::BTreeSet;

@@ -8,6 +8,7 @@ use crate::agent_queues::hold_before_agents;
 use crate::components::{Component, Components};
 use crate::endpoints::Endpoints;
 use crate::network::Network;
+use crate::network::queues::show_queues;
 use crate::topology::Topology;
 use crate::{BuildError, Observer, RunSpec, TrafficSpec};
 
@@ -174,7 +175,7 @@ fn take_samples(now: Instant, spec: &RunSpec, endpoints: &Endpoints, network: &m
     for sample in endpoints.proxies.samples(&endpoints.ends, now) {
         network.observer.proxy(&sample);
     }
-    network.show_queues(now);
+    show_queues(network, now);
 }
 
 fn summarise(
