@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gateways, traffic } from "../tests/gateways";
+import { end, gateways, traffic } from "../tests/gateways";
 import { start, test } from "../tests/served";
 
 test("gateway", async ({ page }) => {
@@ -25,6 +25,6 @@ test("gateway", async ({ page }) => {
   const share = ((await busy()) - before) / 8;
   process.stdout.write(`gateway: first contentful paint, until its peer is shown, ms: ${paint.toFixed(0)}, ${shown.toFixed(0)}; the page works: ${(1000 * share).toFixed(0)} ms of a second\n`);
   stop();
-  [server, ...processes].forEach((one) => one.kill("SIGTERM"));
+  await end([server, ...processes]);
   rmSync(folder, { recursive: true });
 });

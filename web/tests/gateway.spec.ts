@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gateways, traffic } from "./gateways";
+import { end, gateways, traffic } from "./gateways";
 import { expect, start, test as served, type } from "./served";
 
 const test = served.extend<object, { pair: { ops: number[]; socks: number } }>({
@@ -11,7 +11,7 @@ const test = served.extend<object, { pair: { ops: number[]; socks: number } }>({
       const folder = mkdtempSync(join(tmpdir(), "bentpipe-page-"));
       const { processes, ...pair } = await gateways(folder);
       await use(pair);
-      processes.forEach((process) => process.kill("SIGTERM"));
+      await end(processes);
       rmSync(folder, { recursive: true });
     },
     { scope: "worker" },

@@ -58,3 +58,10 @@ export async function traffic(socks: number): Promise<() => void> {
     server.close();
   };
 }
+
+/** Ends processes, and waits until they have written what they keep. */
+export async function end(processes: ChildProcess[]): Promise<void> {
+  const gone = processes.map((one) => new Promise((done) => one.once("exit", done)));
+  processes.forEach((one) => one.kill("SIGTERM"));
+  await Promise.all(gone);
+}
