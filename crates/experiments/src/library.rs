@@ -43,12 +43,15 @@ static EXPERIMENTS: &[Entry] = entries![
     "experiments/p1",
     "experiments/p2",
     "experiments/p3",
+    "experiments/p4",
     "experiments/e31",
     "experiments/e32",
     "experiments/e33",
     "experiments/e34",
     "experiments/e35",
     "experiments/e36",
+    "experiments/e37",
+    "experiments/e38",
 ];
 
 /// The texts of the experiments, in order.

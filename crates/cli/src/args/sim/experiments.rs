@@ -7,8 +7,8 @@ use bentpipe_scenario::Override;
 use clap::{Args as ClapArgs, ValueEnum};
 
 pub(super) const REPRODUCE_EXAMPLES: &str = "Examples:
-  bentpipe reproduce xstp                 the XSTP paper: E1 to E8
-  bentpipe reproduce s1                   the study of TCP over GEO and LEO: E9 to E18
+  bentpipe reproduce xstp                 the XSTP paper: E1 to E8, E38
+  bentpipe reproduce s1                   the study of TCP over GEO and LEO: E9 to E18, E37
   bentpipe reproduce E3 --reps 40 --out figures/
   bentpipe reproduce E1 E3 --set flows.file.xstp.timer_clock=exact
   bentpipe reproduce my.toml              an experiment of your own
