@@ -289,7 +289,7 @@ fn identities_may_be_written_in_any_case_and_twice() {
 
 #[test]
 fn a_paper_is_all_of_its_experiments() {
-    let xstp = ["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8"];
+    let xstp = ["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E38"];
     for (name, members) in [("XSTP", &xstp[..]), ("e25", &["E25"])] {
         let document = document(&[name, "--reps", "1"]);
         assert_eq!(ids(&document), members.iter().copied().collect::<BTreeSet<_>>());
@@ -366,4 +366,26 @@ fn what_is_wrong_with_an_experiment_of_one_s_own_names_file_and_key() {
         fs::write(&own, own_geo.replacen(changed, to, 1)).expect("a file");
         bentpipe(&[path]).assert().code(2).stdout("").stderr(predicate::str::contains(said));
     }
+}
+
+#[test]
+fn a_value_of_all_scenarios_can_be_changed_and_stands_in_the_report() {
+    let late = ["E5", "--set", "flows.file.xstp.timer_clock=jiffies"];
+    let delay = |document: &Value| {
+        let figure = figures(document).iter().find(|figure| figure["figure"] == "1").cloned();
+        figure.expect("figure 1")["points"][0]["mean"].as_f64().expect("a mean")
+    };
+    assert!((delay(&document(&["E5"])) - 1.0).abs() < 1e-9);
+    assert!((delay(&document(&late)) - 1.2).abs() < 1e-9, "POLLs are 80 ms apart and not 67");
+    let dir = TempDir::new().expect("a directory");
+    let path = dir.path().join("report.html");
+    let report = path.to_str().expect("a path");
+    stdout(&[&late[..], &["--report", report]].concat());
+    let page = fs::read_to_string(&path).expect("the report");
+    let command = "bentpipe reproduce E5 --set flows.file.xstp.timer_clock=jiffies";
+    assert!(page.contains(command), "{page}");
+    bentpipe(&["E5", "--set", "flows.file.xstp.timer_cloc=exact"])
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("did you mean `timer_clock`"));
 }

@@ -26,7 +26,7 @@ to = "ground"
 size = "2 kB"
 chunk = "162 B"
 message_header = "5 B"
-xstp = { preset = "paper", mss = 162, rtt_init = "5 s", ctl_rto_init = "5 s", idle_threshold = "60 s" }
+xstp = { preset = "paper", timer_clock = "exact", mss = 162, rtt_init = "5 s", ctl_rto_init = "5 s", idle_threshold = "60 s" }
 "#;
 
 fn outcome(text: &str, wire: bool) -> RunSummary {
