@@ -27,21 +27,34 @@ interface Shown {
   value: Value;
   control: HTMLInputElement | HTMLSelectElement;
   wrong: HTMLElement;
+  /** What was shown last: another value in the control is somebody's who types. */
+  put: string;
 }
+
+/** How often a value is put into a text that changes meanwhile. */
+const TRIES = 5;
 
 export class Form {
   readonly element: HTMLDetailsElement;
   private readonly fields = h("div", { class: "values" });
   private shown: Shown[] = [];
   private text = "";
+  /** What goes on: one change after the other, as each begins from the text that the one before made. */
+  private work: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly schema: Schema,
+    private readonly now: () => string,
     private readonly changed: (text: string) => void,
   ) {
     this.element = h("details", { class: "form" }, h("summary", { text: "Main values as a form" }), this.fields);
     // What is closed need not be there.
     this.element.addEventListener("toggle", () => this.show(this.text));
+  }
+
+  /** Waits until what was typed in fields is in the text. */
+  settled(): Promise<void> {
+    return this.work;
   }
 
   /** Shows what a text has. Fields stay where they are while the same values are there: whoever types keeps the place. */
@@ -57,19 +70,24 @@ export class Form {
     const same = values.length === this.shown.length && values.every((value, n) => key(value) === key((this.shown[n] as Shown).value));
     if (!same) return this.build(values);
     values.forEach((value, n) => {
-      const { control, wrong } = this.shown[n] as Shown;
-      (this.shown[n] as Shown).value = value;
-      if (control.value === (value.text ?? "")) tell(control, wrong, "");
-      else if (control.getAttribute("aria-invalid") !== "true") control.value = value.text ?? "";
+      const shown = this.shown[n] as Shown;
+      const { control, wrong } = shown;
+      const text = value.text ?? "";
+      shown.value = value;
+      if (control.value === text) tell(control, wrong, "");
+      // What somebody types stays until it is taken.
+      else if (control.value === shown.put) control.value = text;
+      else return;
+      shown.put = text;
     });
   }
 
   private build(values: Value[]): void {
     const groups = new Map<string, HTMLElement[]>();
-    this.shown = values.map((value) => {
+    this.shown = values.map((value, n) => {
       const known = choices(this.schema, value.path) ?? { values: [], isOpen: true, info: "" };
       const name = value.path.slice(2).join(" ") || (value.path[0] as string);
-      const id = `value-${value.path.join("-")}`;
+      const id = `value-${n}`;
       const common = { id, "aria-describedby": `${id}-wrong`, title: known.info };
       const names = [...new Set(known.values)];
       const list = known.isOpen && names.length > 0 ? h("datalist", { id: `${id}-names` }, ...options(names)) : null;
@@ -77,8 +95,10 @@ export class Form {
         ? h("input", { ...common, value: value.text ?? "", placeholder: "none", autocomplete: "off", spellcheck: "false", list: list?.id })
         : h("select", common, h("option", { value: "", text: "–" }), ...options(names, value.text ?? ""));
       const wrong = h("span", { class: "wrong hint", id: `${id}-wrong`, "aria-live": "polite" });
-      const shown = { value, control, wrong };
-      control.addEventListener("change", () => void this.take(shown));
+      const shown = { value, control, wrong, put: value.text ?? "" };
+      control.addEventListener("change", () => {
+        this.work = this.work.then(() => this.take(shown));
+      });
       groups.set(value.group, [...(groups.get(value.group) ?? []), h("div", { class: "field" }, h("label", { for: id, text: name }), control, list, wrong)]);
       return shown;
     });
@@ -86,20 +106,26 @@ export class Form {
   }
 
   /** Puts what was typed into the text, or tells at the field what is wrong with it. */
-  private async take({ value, control, wrong }: Shown): Promise<void> {
+  private async take(shown: Shown): Promise<void> {
+    const { value, control, wrong } = shown;
     const typed = control.value.trim();
     if (typed === (value.text ?? "")) return tell(control, wrong, "");
     if (typed === "") return tell(control, wrong, "To leave it out, delete its line in the text.");
-    const before = this.text;
-    try {
-      const text = await made("change", { scenario: before, changes: [`${key(value)}=${typed}`] });
-      // Somebody has typed in the text meanwhile: that counts.
-      if (this.text !== before) return;
+    for (let n = 0; n < TRIES; n++) {
+      const before = this.now();
+      let text: string;
+      try {
+        text = await made("change", { scenario: before, changes: [`${key(value)}=${typed}`] });
+      } catch (error) {
+        return tell(control, wrong, (error as Error).message.replace(/^--set .*?`: /, ""));
+      }
+      // Somebody has typed in the text meanwhile: the value goes into what is there now.
+      if (this.now() !== before) continue;
       tell(control, wrong, "");
-      this.changed(text);
-    } catch (error) {
-      tell(control, wrong, (error as Error).message.replace(/^--set .*?`: /, ""));
+      shown.put = control.value;
+      return this.changed(text);
     }
+    tell(control, wrong, "The text changed all the time: press Enter here again.");
   }
 }
 
@@ -119,7 +145,7 @@ function key({ path }: Value): string {
 function valuesOf(text: string): Value[] | null {
   let file: Table;
   try {
-    file = parse(text) as Table;
+    file = parse(text, { integersAsBigInt: true }) as Table;
   } catch {
     return null;
   }
@@ -139,9 +165,12 @@ function valuesOf(text: string): Value[] | null {
   return values;
 }
 
-/** The tables of a table, but those whose names cannot be told by `--set`. */
+/** Names that `--set` can say. */
+const SAYABLE = /^[^.=]+$/;
+
+/** The tables of a table with such names. */
 function tables(of: unknown): [string, Table][] {
-  return Object.entries(isTable(of) ? of : {}).filter((entry): entry is [string, Table] => isTable(entry[1]) && !entry[0].includes("."));
+  return Object.entries(isTable(of) ? of : {}).filter((entry): entry is [string, Table] => isTable(entry[1]) && SAYABLE.test(entry[0]));
 }
 
 function isTable(value: unknown): value is Table {

@@ -27,10 +27,14 @@ export class Scenario {
   ) {
     this.editor = new Editor("Scenario, in TOML", (text) => void this.edited(text), completion(schema));
     this.gallery = h("select", { on: { change: () => void this.choose(this.gallery.value) } }, ...options(entries.map((entry) => entry.name), name));
-    this.form = new Form(schema, (text) => {
-      this.editor.text = text;
-      void this.edited(text);
-    });
+    this.form = new Form(
+      schema,
+      () => this.editor.text,
+      (text) => {
+        this.editor.text = text;
+        void this.edited(text);
+      },
+    );
     this.element = h("div", { class: "scenario" }, field("Scenario", this.gallery), this.summary, this.form.element, this.editor.element, this.trouble);
     this.put(original);
     this.describe();
@@ -56,6 +60,11 @@ export class Scenario {
 
   get text(): string {
     return this.editor.text;
+  }
+
+  /** Waits until what was typed in the form is in the text. */
+  settled(): Promise<void> {
+    return this.form.settled();
   }
 
   /** What the command line calls it: the name in the gallery, or a file that is to be written first. */

@@ -63,3 +63,32 @@ test("what is wrong with a value is told at its field, and the text stays as it 
   await type(editor, "name =");
   await expect(page.getByText("The form comes back when the text is TOML again.")).toBeVisible();
 });
+
+test("what is typed in the text and in fields at once is lost in neither, and what runs has both", async ({ served }) => {
+  const page = await served.open("tab=run&scenario=geo&speed=max");
+  const editor = page.getByRole("textbox", { name: "Scenario, in TOML" });
+  await type(editor, TEXT);
+  await page.getByText("Main values as a form").click();
+  const link = page.getByRole("group", { name: "Link space" });
+  const rate = link.getByRole("textbox", { name: "rate", exact: true });
+  await expect(rate).toHaveValue("10 Mbit/s");
+  // Answers come late, so that there is time to type.
+  await page.route("**/api/change", async (route) => {
+    await new Promise((done) => setTimeout(done, 300));
+    await route.continue();
+  });
+  await editor.press("Control+Home");
+  await editor.pressSequentially("# typed first\n");
+  await rate.fill("5 Mbit/s");
+  await rate.press("Tab");
+  await link.getByRole("textbox", { name: "delay", exact: true }).fill("77 ms");
+  await link.getByRole("textbox", { name: "delay", exact: true }).press("Enter");
+  await editor.press("Control+Home");
+  await editor.pressSequentially("# typed meanwhile\n");
+  for (const part of ["# typed first", "# typed meanwhile", 'rate = "5 Mbit/s" # as hired', 'delay = "77 ms"']) await expect(editor).toContainText(part);
+  // Run is pressed while the field has the cursor.
+  const asked = new Promise<string>((done) => page.on("websocket", (socket) => socket.on("framesent", ({ payload }) => done(String(payload)))));
+  await rate.fill("7 Mbit/s");
+  await page.getByRole("button", { name: /^Run/ }).click();
+  expect(await asked).toContain("7 Mbit/s");
+});

@@ -1,6 +1,6 @@
 //! What a host keeps over a restart: small files, each written in one step.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -13,9 +13,8 @@ use bentpipe_association::host::Shared;
 /// Time between two looks whether there is anything new. What is lost in a crash is no more than that.
 pub(crate) const PAUSE: Duration = Duration::from_secs(60);
 
-/// How often, and after which pauses, the place beside a file is asked for that another process holds.
-const TRIES: u32 = 100;
-const TRY_AGAIN: Duration = Duration::from_millis(10);
+/// How often the place beside a file is asked for that others take at the same time.
+const TRIES: u32 = 1000;
 
 /// No file that a host keeps is longer.
 const LONGEST: u64 = 16 << 20;
@@ -147,15 +146,14 @@ fn only_writer(path: &Path) -> io::Result<File> {
             }
             Err(error) => return Err(error),
         };
-        match file.try_lock() {
-            // The one that held it has given it its name, unless it is still this one.
-            Ok(()) if is_named(&file, path) => return Ok(file),
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => std::thread::sleep(TRY_AGAIN),
-            Err(TryLockError::Error(error)) => return Err(error),
+        // It waits for no more than another process takes to write a small file.
+        file.lock()?;
+        // The one that held it has given it its name, unless it is still this one.
+        if is_named(&file, path) {
+            return Ok(file);
         }
     }
-    Err(io::Error::other(format!("another process writes {}", path.display())))
+    Err(io::Error::other(format!("others write {} all the time", path.display())))
 }
 
 /// Whether this is the file of that name.

@@ -19,8 +19,8 @@ pub struct Confines {
     pub links: usize,
     /// Most flows, each of the `copies` of a flow being one.
     pub flows: usize,
-    /// Most bytes of a file that a scenario names.
-    pub file: ByteCount,
+    /// Most bytes of all files together that a scenario names, each as often as it is named: so often it is read.
+    pub files: ByteCount,
 }
 
 impl Confines {
@@ -56,6 +56,7 @@ impl Confines {
             let message = format!("there is no constellation `{name}`{hint}");
             return Err(wrong("constellation.name", message));
         }
+        let mut bytes = 0;
         for named in reads::named(file) {
             // Whether a file elsewhere exists is nobody's business.
             let refused = || {
@@ -68,12 +69,13 @@ impl Confines {
             if !self.allows(named, source) {
                 return Err(refused());
             }
-            let beside = beside(named, source);
-            let bytes = beside.metadata().map_or(0, |metadata| metadata.len());
-            if bytes > self.file.get() {
-                let Self { file: most, .. } = self;
-                let message =
-                    format!("`{named}` has {bytes} B, which is too long here: at most {most}");
+            let metadata = beside(named, source).metadata();
+            bytes += metadata.map_or(0, |metadata| metadata.len());
+            if bytes > self.files.get() {
+                let Self { files: most, .. } = self;
+                let message = format!(
+                    "with `{named}` the files of all links have {bytes} B, which is too long here: at most {most}"
+                );
                 return Err(wrong("file", message));
             }
         }
@@ -128,7 +130,7 @@ size = "1 kB"
             nodes: 9,
             links: 1,
             flows: 1,
-            file: ByteCount::new(99),
+            files: ByteCount::new(99),
         };
         let source = folder.unwrap_or(Path::new("")).join("page.toml");
         let extensions = Extensions::default().confined(confines);
@@ -168,15 +170,41 @@ size = "1 kB"
         std::fs::write(&long, "time_s,rate_bps\n".repeat(10)).expect("a file");
         let said = said("long.csv", Some(folder.path()));
         assert!(
-            said.contains("`long.csv` has 160 B, which is too long here: at most 99 B"),
+            said.contains("with `long.csv` the files of all links have 160 B, which is too long here: at most 99 B"),
             "{said}"
         );
     }
 
     #[test]
+    fn a_file_counts_as_often_as_it_is_named() {
+        let folder = tempfile::tempdir().expect("a directory");
+        std::fs::write(folder.path().join("t.csv"), "time_s,rate_bps\n0,1e6\n9,1e6\n")
+            .expect("a file");
+        let source = folder.path().join("page.toml");
+        let confines = Confines {
+            folder: Some(folder.path().to_owned()),
+            nodes: 9,
+            links: 9,
+            flows: 1,
+            files: ByteCount::new(99),
+        };
+        let extensions = Extensions::default().confined(confines);
+        let link = |n: u32| format!("[links.l{n}]\nbetween = [\"a\", \"b\"]\ntrace = \"t.csv\"\n");
+        let said = |links: u32| {
+            let flow = "[flows.f]\nfrom = \"a\"\nto = \"b\"\nsize = \"1 kB\"\n";
+            let links: String = (0..links).map(link).collect();
+            let text = format!("name = \"x\"\nnodes = [\"a\", \"b\"]\n{links}{flow}");
+            let parsed = Scenario::parse_with(&source.to_string_lossy(), &text, &extensions);
+            parsed.err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert!(!said(3).contains("too long"), "{}", said(3));
+        assert!(said(4).contains("have 112 B"), "{}", said(4));
+    }
+
+    #[test]
     fn a_constellation_is_a_known_one_and_no_file_by_another_key() {
         let confines =
-            Confines { folder: None, nodes: 9, links: 1, flows: 1, file: ByteCount::new(99) };
+            Confines { folder: None, nodes: 9, links: 1, flows: 1, files: ByteCount::new(99) };
         let extensions = Extensions::default().confined(confines);
         for (name, known) in [("iridium", true), ("/etc/passwd", false), ("iridum", false)] {
             let text = format!(
@@ -191,7 +219,7 @@ size = "1 kB"
     #[test]
     fn what_is_too_large_is_refused_before_it_is_built() {
         let confines =
-            Confines { folder: None, nodes: 9, links: 1, flows: 1, file: ByteCount::new(99) };
+            Confines { folder: None, nodes: 9, links: 1, flows: 1, files: ByteCount::new(99) };
         let extensions = Extensions::default().confined(confines);
         let links = "[links.b]\nbetween=[\"a\",\"b\"]\n[links.c]\nbetween=[\"a\",\"b\"]\n";
         let text =

@@ -19,8 +19,8 @@ pub struct Limits {
     pub links: usize,
     /// Flows of a scenario.
     pub flows: usize,
-    /// A file of the folder that a scenario names.
-    pub file: ByteCount,
+    /// All files of the folder together that a scenario names, each as often as it is named.
+    pub files: ByteCount,
     /// Runs of a comparison, over all variants and seeds.
     pub runs: u64,
 }
@@ -35,7 +35,7 @@ impl Default for Limits {
             nodes: 1000,
             links: 1000,
             flows: 100,
-            file: ByteCount::new(64 << 20),
+            files: ByteCount::new(8 << 20),
             runs: 1000,
         }
     }

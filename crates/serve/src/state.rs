@@ -87,8 +87,8 @@ impl State {
     /// # Errors
     /// When it is none.
     pub(crate) fn as_written(&self, text: &str) -> Result<Scenario, ScenarioError> {
-        let Limits { nodes, links, flows, file, .. } = self.options.limits;
-        let confines = Confines { folder: self.options.folder.clone(), nodes, links, flows, file };
+        let Limits { nodes, links, flows, files, .. } = self.options.limits;
+        let confines = Confines { folder: self.options.folder.clone(), nodes, links, flows, files };
         let source = self.options.folder.as_ref().map(|folder| folder.join(SOURCE));
         let source = source.map_or(SOURCE.into(), |path| path.to_string_lossy().into_owned());
         let extensions = Extensions::default().confined(confines);

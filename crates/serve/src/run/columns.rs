@@ -9,7 +9,7 @@ use super::packets::Packet;
 use super::watch::Moment;
 
 /// Directions of links of which the queue is shown: the first ones of so many.
-pub(super) const MOST_QUEUES: usize = 32;
+pub(super) const MOST_QUEUES: usize = 128;
 
 /// Samples of some moments.
 #[derive(Clone, Debug, Default, Serialize)]
