@@ -57,10 +57,13 @@ export async function written(path: string, asked: unknown): Promise<Blob> {
   return (await ask(path, { method: "POST", body: JSON.stringify(asked) })).blob();
 }
 
-/** A text that the server makes of what it is told. */
-export async function made(path: string, asked: unknown): Promise<string> {
+/** A scenario with changes in it, as `--set` has them. */
+export async function changed(scenario: string, changes: string[]): Promise<string> {
   const headers = { "content-type": "application/json" };
-  return (await ask(path, { method: "POST", headers, body: JSON.stringify(asked) })).text();
+  const response = await ask("change", { method: "POST", headers, body: JSON.stringify({ scenario, changes }) });
+  const answer = (await response.json()) as { scenario: string } | { wrong: string };
+  if ("wrong" in answer) throw new Error(answer.wrong);
+  return answer.scenario;
 }
 
 /** What is wrong with a text that was typed. */

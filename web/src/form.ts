@@ -2,7 +2,7 @@
 // does, and keeps the comments.
 
 import { parse } from "smol-toml";
-import { made } from "./api";
+import { changed } from "./api";
 import { h, options, put } from "./dom";
 import { choices, type Schema } from "./run/completion";
 
@@ -45,7 +45,7 @@ export class Form {
   constructor(
     private readonly schema: Schema,
     private readonly now: () => string,
-    private readonly changed: (text: string) => void,
+    private readonly taken: (text: string) => void,
   ) {
     this.element = h("details", { class: "form" }, h("summary", { text: "Main values as a form" }), this.fields);
     // What is closed need not be there.
@@ -115,7 +115,7 @@ export class Form {
       const before = this.now();
       let text: string;
       try {
-        text = await made("change", { scenario: before, changes: [`${key(value)}=${typed}`] });
+        text = await changed(before, [`${key(value)}=${typed}`]);
       } catch (error) {
         return tell(control, wrong, (error as Error).message.replace(/^--set .*?`: /, ""));
       }
@@ -123,7 +123,7 @@ export class Form {
       if (this.now() !== before) continue;
       tell(control, wrong, "");
       shown.put = control.value;
-      return this.changed(text);
+      return this.taken(text);
     }
     tell(control, wrong, "The text changed all the time: press Enter here again.");
   }

@@ -1,6 +1,6 @@
 // A result of a sweep: a matrix of its cells, and the runs behind one.
 
-import { json, made } from "../api";
+import { json, changed } from "../api";
 import { field, h, options, table } from "../dom";
 import { bytes, delay, digits, or, percent, rate } from "../format";
 import * as state from "../state";
@@ -219,8 +219,8 @@ export class Sweeps {
   private async watch(text: string, result: Result, cell: Cell, run: Run): Promise<void> {
     const changes = result.axes.map(({ key, unit }, n) => `${key}=${cell.values[n]}${unit ? ` ${unit}` : ""}`);
     try {
-      const changed = await made("change", { scenario: text, changes });
-      state.set({ tab: "run", toml: await state.packed(changed), variants: cell.variant, seed: run.seed, result: null, measure: null });
+      const scenario = await changed(text, changes);
+      state.set({ tab: "run", toml: await state.packed(scenario), variants: cell.variant, seed: run.seed, result: null, measure: null });
       dispatchEvent(new HashChangeEvent("hashchange"));
     } catch (error) {
       this.trouble.textContent = (error as Error).message;

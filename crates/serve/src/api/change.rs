@@ -5,9 +5,9 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
 use bentpipe_scenario::Override;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::answer::{refused, text};
+use crate::answer::{json, refused};
 use crate::state::Shared;
 
 /// A scenario, and what is to be changed in it.
@@ -19,7 +19,15 @@ pub(super) struct Asked {
     changes: Vec<String>,
 }
 
-/// The text of the scenario with the changes in it.
+/// What becomes of it. A wrong value is an answer as well: somebody may be typing it still.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Changed {
+    Scenario(String),
+    Wrong(String),
+}
+
+/// The text of the scenario with the changes in it, or what is wrong with them.
 pub(super) async fn change(
     State(state): State<Shared>,
     Json(asked): Json<Asked>,
@@ -37,8 +45,7 @@ pub(super) async fn change(
         Err(why) => return refused(StatusCode::TOO_MANY_REQUESTS, &why),
     };
     match changing.await {
-        Ok(Ok(changed)) => text("text/plain; charset=utf-8", changed),
-        Ok(Err::<_, String>(why)) => refused(StatusCode::UNPROCESSABLE_ENTITY, &why),
+        Ok(changed) => json(&changed.map_or_else(Changed::Wrong, Changed::Scenario)),
         Err(_) => refused(
             StatusCode::INTERNAL_SERVER_ERROR,
             "this scenario cannot be built; please report it",

@@ -67,13 +67,19 @@ async fn a_result_is_told_cell_by_cell_and_run_by_run() {
 
     // The scenario is in the file: a run of it can be made again.
     let text = result["sweep"]["text"].as_str().expect("the scenario");
-    let body = json!({"scenario": text, "changes": ["links.satellite.loss=0.02"]}).to_string();
-    let request = format!(
-        "POST /api/change HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    let changed = ask(address, &request).await;
-    assert!(changed.starts_with("HTTP/1.1 200") && changed.contains("loss = 0.02"), "{changed}");
+    let change = async |value| {
+        let body = json!({"scenario": text, "changes": [format!("links.satellite.loss={value}")]});
+        let body = body.to_string();
+        let request = format!(
+            "POST /api/change HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        document(&ask(address, &request).await)
+    };
+    let changed = change("0.02").await;
+    assert!(changed["scenario"].as_str().expect("a text").contains("loss = 0.02"), "{changed}");
+    let refused = change("200 %").await;
+    assert!(refused["wrong"].as_str().expect("why").contains("loss"), "{refused}");
 
     for (path, code) in [
         ("/api/result?name=broken.parquet&measure=goodput_bps", "422"),
