@@ -58,6 +58,7 @@ test-page:
 
 # How quick the page is on this machine.
 bench-page: page
+	@sh .ci/install-tools $(CHROMIUM):chromium
 	$(CARGO) build --release --locked -p bentpipe-cli
 	cd web && BENTPIPE=../target/release/bentpipe CHROMIUM=$(CHROMIUM) npx playwright test --config bench/playwright.config.ts
 

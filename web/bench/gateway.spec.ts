@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { end, gateways, traffic } from "../tests/gateways";
 import { start, test } from "../tests/served";
+import { firstPaint } from "./paint";
 
 test("gateway", async ({ page }) => {
   const folder = mkdtempSync(join(tmpdir(), "bentpipe-page-"));
@@ -16,7 +17,7 @@ test("gateway", async ({ page }) => {
   await page.reload();
   await page.getByRole("region", { name: "Peers" }).getByText("land").waitFor();
   const shown = await page.evaluate(() => performance.now());
-  const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Number.NaN);
+  const paint = await firstPaint(page);
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable");
   const busy = async () => (await session.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;

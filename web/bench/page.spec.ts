@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { start, test, type } from "../tests/served";
+import { firstPaint } from "./paint";
 
 /** Pictures of the browser over some seconds, and those of them in which something of the sky or the run was really another one. */
 const pictures = ([seconds, what]: readonly [number, "sky" | "run"]) =>
@@ -76,7 +77,9 @@ test("first paint", async ({ served }) => {
     const page = await served.open(`tab=${tab}`);
     await page.reload();
     await page.locator("main > *").waitFor();
-    const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Number.NaN);
+    const paint = await firstPaint(page);
+    // The page goes on to read what it draws.
+    await page.waitForLoadState("networkidle");
     const bytes = await page.evaluate(() => performance.getEntriesByType("resource").reduce((sum, one) => sum + (one as PerformanceResourceTiming).transferSize, 0));
     tell(`${tab}: first contentful paint, ms; bytes that came`, `${paint.toFixed(0)}; ${bytes}`);
   }
