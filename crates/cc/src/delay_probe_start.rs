@@ -40,12 +40,16 @@ pub(crate) struct DelayProbeStart {
     /// Round trips are longer since this time, by so many samples.
     longer: Option<(Instant, u32)>,
     probe: Option<Probe>,
+    /// The longest round trip of a probe that was a false alarm: what others have in the queue, or a longer path.
+    floor: Span,
 }
 
 #[derive(Debug)]
 struct Probe {
-    /// The window in bytes when round trips had grown.
+    /// The window in bytes when round trips had grown, and what of it was under way.
     window: f64,
+    under_way: f64,
+    longest: Span,
     ends: Instant,
     deliveries: Deliveries,
     /// The fastest delivery since then, in bytes per second.
@@ -57,12 +61,17 @@ struct Probe {
 impl DelayProbeStart {
     /// At the start of a connection.
     pub(crate) const fn new(on: bool) -> Self {
-        Self { on, longer: None, probe: None }
+        Self { on, longer: None, probe: None, floor: Span::ZERO }
     }
 
     /// The first slow start is over.
     pub(crate) const fn end(&mut self) {
         *self = Self::new(false);
+    }
+
+    /// Round trips grew though what was sent arrived: others move the queue.
+    pub(crate) fn was_misled(&self) -> bool {
+        self.floor > Span::ZERO
     }
 
     /// The growth for each segment acknowledged.
@@ -90,14 +99,24 @@ impl DelayProbeStart {
             if let Some(delivery) = probe.deliveries.take(path, ack) {
                 probe.fastest = probe.fastest.max(delivery.rate);
             }
+            if !path.latest_rtt.is_zero() {
+                probe.longest = probe.longest.max(path.latest_rtt);
+            }
             if path.now >= probe.ends {
                 self.judge(window, path);
             }
         } else if self.has_grown(path) {
             let ends = path.now + path.latest_rtt.mul_div(9, 8);
             let deliveries = Deliveries::default();
-            self.probe =
-                Some(Probe { window: window.cwnd(), ends, deliveries, fastest: 0.0, lossy: false });
+            self.probe = Some(Probe {
+                window: window.cwnd(),
+                under_way: (path.in_flight.get() as f64).min(window.cwnd()),
+                longest: path.latest_rtt,
+                ends,
+                deliveries,
+                fastest: 0.0,
+                lossy: false,
+            });
             window.set(window.cwnd() / 2.0);
         }
     }
@@ -105,7 +124,7 @@ impl DelayProbeStart {
     /// Whether round trips are longer, and not for a moment.
     fn has_grown(&mut self, path: &PathView) -> bool {
         let least = (path.min_rtt / DIVISOR).clamp(THRESHOLD.0, THRESHOLD.1);
-        if path.latest_rtt < path.min_rtt + least {
+        if path.latest_rtt < path.min_rtt.max(self.floor) + least {
             self.longer = None;
             return false;
         }
@@ -117,10 +136,10 @@ impl DelayProbeStart {
     fn judge(&mut self, window: &mut Window, path: &PathView) {
         let Some(probe) = self.probe.take() else { return };
         let carried = probe.fastest * path.min_rtt.as_secs_f64();
-        if carried >= WHOLE * probe.window && !probe.lossy {
+        if carried >= WHOLE * probe.under_way && !probe.lossy {
             // A false alarm.
             window.set(probe.window);
-            self.longer = None;
+            (self.longer, self.floor) = (None, probe.longest);
         } else {
             window.set((SPARE * carried).max(probe.window / 2.0).min(probe.window));
             window.set_ssthresh(window.cwnd());
@@ -139,6 +158,7 @@ mod tests {
         let mut play = Play::new("cubic", &[("delay_probe_start", 1.0)]);
         play.rounds(6);
         assert_eq!(play.segments(), 128.0);
+        play.path.in_flight = play.bytes(128);
         play.set_rtt(0.62);
         for _ in 0..4 {
             assert_eq!(play.segments(), 128.0);
@@ -175,6 +195,38 @@ mod tests {
         play.set_rtt(0.6);
         play.round();
         assert_eq!(play.segments(), 256.0);
+    }
+
+    #[test]
+    fn round_trips_of_a_false_alarm_are_none_again() {
+        let mut play = probe(&[150.0, 180.0]);
+        for _ in 0..20 {
+            play.set_rtt(0.63);
+            play.wait(0.03);
+            play.ack_at_once(0);
+        }
+        assert_eq!(play.segments(), 128.0, "10 ms above those of the alarm");
+        for _ in 0..4 {
+            play.set_rtt(0.64);
+            play.wait(0.03);
+            play.ack_at_once(0);
+        }
+        assert_eq!(play.segments(), 64.0, "20 ms above them");
+    }
+
+    #[test]
+    fn the_alarm_is_false_if_what_was_under_way_arrives() {
+        let mut play = Play::new("cubic", &[("delay_probe_start", 1.0)]);
+        play.rounds(6);
+        play.path.in_flight = play.bytes(80);
+        play.set_rtt(0.62);
+        for _ in 0..4 {
+            play.wait(0.03);
+            play.ack_at_once(0);
+        }
+        play.wait(0.7);
+        play.deliver(110.0);
+        assert_eq!((play.segments(), play.ssthresh()), (128.0, f64::INFINITY));
     }
 
     #[test]

@@ -3,16 +3,20 @@
 //! Once in a round trip it is looked at how long the queue was that nothing undercut. An empty one lets the window grow, the
 //! faster the longer it stays empty; one that is too long cuts it to what leaves a short one. What a cut does tells apart why
 //! round trips are long: a queue of one's own shrinks, a path that became longer does not heed it, and others take the room,
-//! beside whom the window moves like CUBIC's. Losses without a queue are noise.
+//! beside whom the window moves like CUBIC's. Losses without a queue are noise. Over a long path whoever was there first leaves
+//! room for who comes.
 
 mod arrivals;
+mod company;
 mod delay;
 mod known;
 mod noise;
+mod sharing;
 mod steps;
 
 use bentpipe_units::{Instant, Span};
 
+use self::company::Company;
 use self::known::Known;
 use crate::cubic_curve::CubicCurve;
 use crate::delay_probe_start::DelayProbeStart;
@@ -57,6 +61,8 @@ enum Stage {
     Verifies { before: f64 },
     /// It is smaller for a moment, to see whether less is lost then; it was that large before.
     Doubts { before: f64 },
+    /// It leaves room for somebody who came, since then.
+    Yields { since: Instant },
     /// Somebody else fills the queue, known since then.
     Contends { since: Instant },
 }
@@ -106,6 +112,8 @@ struct Steady {
     start: DelayProbeStart,
     /// The window to go on with when something arrives again.
     paused: Option<f64>,
+    /// Who shares the path.
+    company: Company,
 }
 
 impl Steady {
@@ -121,17 +129,22 @@ impl Steady {
             seen: Instant::ZERO,
             start: DelayProbeStart::new(true),
             paused: None,
+            company: Company::default(),
         }
     }
 
     fn slow_start(&mut self, path: &PathView, ack: &Ack) {
+        let was_misled = self.start.was_misled();
         self.start.measure(&mut self.window, path, ack);
         if path.cwnd_limited {
             self.window.slow_start_by(self.start.growth(), ack);
         }
         if !self.window.in_slow_start() {
+            if was_misled {
+                self.company.meet();
+            }
             // A queue that stays now is somebody else's.
-            self.cut_to(self.window.cwnd(), self.window.cwnd(), FAILURES);
+            self.cut_to(self.window.cwnd(), self.window.cwnd(), FAILURES - 1);
         }
     }
 
@@ -261,6 +274,7 @@ impl Controller for Steady {
             Stage::Settles { .. } => Phase::Other("settling"),
             Stage::Verifies { .. } => Phase::Other("verifying"),
             Stage::Doubts { .. } => Phase::Other("doubting"),
+            Stage::Yields { .. } => Phase::Other("yielding"),
             Stage::Contends { .. } => Phase::Other("contending"),
         };
         Snapshot {

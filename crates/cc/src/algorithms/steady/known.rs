@@ -64,6 +64,11 @@ impl Known {
         self.arrivals.rate()
     }
 
+    /// The part of what the path carried at best that it carries of late.
+    pub(super) fn part_of_best(&self) -> f64 {
+        self.rate() / self.arrivals.best().max(1.0)
+    }
+
     /// The round trip without a queue.
     pub(super) fn base(&self) -> Span {
         self.delay.base()
@@ -145,6 +150,11 @@ impl Known {
     /// So much was lost that the queue is not empty, whatever round trips say.
     pub(super) fn is_lossy(&self) -> bool {
         self.interval.lost.is_some_and(|lost| self.noise.is_much(lost))
+    }
+
+    /// More was lost than usually: what arrives tells less of what the path carries.
+    pub(super) fn loses(&self) -> bool {
+        self.interval.lost.is_some_and(|lost| self.noise.is_more(lost))
     }
 
     /// So much was lost that the path does not carry what is sent.

@@ -78,6 +78,11 @@ impl Question {
 }
 
 impl Noise {
+    /// More is lost than usually.
+    pub(super) fn is_more(&self, lost: f64) -> bool {
+        lost > self.usual * ABOVE_USUAL + LITTLE
+    }
+
     /// An interval ended in which so much was lost.
     pub(super) fn take(&mut self, lost: f64) {
         self.usual += (lost - self.usual) / SMOOTH;

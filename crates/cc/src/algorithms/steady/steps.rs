@@ -2,8 +2,9 @@
 
 use bentpipe_units::{Instant, Span};
 
+use super::company::Others;
 use super::delay::Queues;
-use super::{Climb, FAILURES, Shows, Stage, Steady};
+use super::{Climb, Shows, Stage, Steady};
 use crate::PathView;
 
 /// The fastest growth of a window that leaves the queue empty, and the first one of a window that is far below what the path
@@ -44,6 +45,7 @@ impl Steady {
         let [all_shows, shows] = sent.map(|sent| self.shows.what_left(sent));
         let limited = self.known.interval().limited;
         let sheds = limited && self.known.is_deep(queue) && self.known.exceeds(cwnd);
+        self.look_for_others(queue, sheds);
         match self.stage {
             Stage::Doubts { before } if !limited => {
                 self.window.set(before);
@@ -70,6 +72,11 @@ impl Steady {
             Stage::Follows { .. } if self.verify.is_some_and(|at| path.now >= at) => self.verify(),
             Stage::Follows { .. } if sheds => self.cut_to(self.known.fitting(), cwnd, 0),
             Stage::Follows { .. } if queue > target * 2 => self.cut(queue, cwnd, 0),
+            Stage::Yields { .. } if queue > target * 2 => self.cut(queue, cwnd, 0),
+            Stage::Yields { since } => self.yielded(path.now, since, queue),
+            Stage::Follows { .. } if all_shows && self.company.wants_room(path.now) => {
+                self.leave_room(path.now);
+            }
             Stage::Follows { climb }
                 if all_shows
                     || shows && climb != Climb::First && self.known.is_far(cwnd, queue) =>
@@ -80,9 +87,7 @@ impl Steady {
                 self.window.set(before);
                 self.follow_from(path.now + self.known.base());
             }
-            Stage::Settles { before, .. }
-                if shows && queue > target * 2 && self.known.heeds_no_cut() =>
-            {
+            Stage::Settles { before, .. } if shows && queue > target * 2 && self.heeds_no_cut() => {
                 self.lengthen(path.now, queue, before);
             }
             // The path has come to carry much less since the first cut, or others came: the next steps tell.
@@ -124,14 +129,22 @@ impl Steady {
         let missing = target.saturating_sub(queue).as_secs_f64() / base.max(target).as_secs_f64();
         // What the first step has put into the queue is seen at the end of the interval only.
         let is_empty = climb != Climb::First || queues.longest * 2 < target;
-        let (growth, next) = match (climb, is_empty && self.known.is_far(cwnd, queue)) {
+        let (first, fastest) = match self.company.others() {
+            Others::None => (missing, FASTEST),
+            // Those who came take first what is left.
+            Others::Newer => return self.window.add(self.equal_step()),
+            Others::Equal => (missing, FIRST),
+            Others::Older => (FASTEST, FASTEST),
+        };
+        let is_far = self.is_alone() && self.known.is_far(cwnd, queue);
+        let (growth, next) = match (climb, is_empty && is_far) {
             (Climb::First | Climb::Doubles, true) => (1.0, Climb::Doubles),
             (Climb::Steps(_), true) => (FIRST, Climb::First),
             (Climb::Steps(steps), false) => {
-                let growth = missing * f64::from(1u32 << steps);
-                (growth.min(FASTEST), Climb::Steps((steps + 1).min(STEPS)))
+                let growth = first * f64::from(1u32 << steps);
+                (growth.min(fastest), Climb::Steps((steps + 1).min(STEPS)))
             }
-            (_, false) => (missing, Climb::Steps(1)),
+            (_, false) => (first, Climb::Steps(1)),
         };
         self.window.add(growth * cwnd);
         // The pace lets a larger window in over a round trip.
@@ -175,13 +188,13 @@ impl Steady {
     /// A cut shows by now: it helped, or the queue is another one's.
     fn judge(&mut self, now: Instant, queue: Span, before: f64, failures: u32) {
         let (target, goal) = (self.known.target(), self.known.goal());
-        if queue > goal + target / 4 && self.known.heeds_no_cut() {
+        if queue > goal + target / 4 && self.heeds_no_cut() {
             // What is left of it does not heed the window.
             self.believe_longer(now, queue.saturating_sub(goal));
             self.stage = Stage::Follows { climb: Climb::Steps(0) };
         } else if queue <= target * 2 {
             self.stage = Stage::Follows { climb: Climb::Steps(0) };
-        } else if failures < FAILURES {
+        } else if failures < self.failures() {
             self.cut(queue, before, failures + 1);
         } else {
             self.window.set(before);
@@ -202,6 +215,7 @@ impl Steady {
 
     fn believe_longer(&mut self, now: Instant, by: Span) {
         self.known.lengthen(by);
+        self.company.forget();
         self.verify = Some(now + self.known.base() * VERIFIES_AFTER);
     }
 

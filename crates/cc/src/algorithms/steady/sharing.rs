@@ -1,0 +1,61 @@
+//! What the window does for others who share a long path, and beside them.
+
+use bentpipe_units::{Instant, Span};
+
+use super::company::Others;
+use super::{FAILURES, Shows, Stage, Steady};
+
+/// What is left of the window where somebody came, and for how many round trips.
+const LEAVES: f64 = 0.8;
+const LEAVES_TRIPS: u64 = 6;
+/// Cuts in a row that do not help while somebody else is in slow start, which fills the queue for a while only.
+const FAILURES_NEWER: u32 = 5;
+/// Who comes fills the queue step by step: one of more targets is that of a longer path, or of one that carries less.
+const SUDDEN: u64 = 4;
+
+impl Steady {
+    /// An interval ended in which the queue was so long, or so that the window `sheds` most of it.
+    pub(super) fn look_for_others(&mut self, queue: Span, sheds: bool) {
+        let slow_start = matches!(self.stage, Stage::Start);
+        // Where more is lost than usually what arrives tells nothing.
+        if sheds || self.known.loses() {
+            self.company.forget();
+        } else if self.known.interval().limited
+            && !slow_start
+            && queue <= self.known.target() * SUDDEN
+        {
+            let is_empty = queue * 4 < self.known.target();
+            self.company.look(self.known.base(), self.known.part_of_best(), is_empty);
+        }
+    }
+
+    /// Nobody else is there, as far as is known.
+    pub(super) fn is_alone(&self) -> bool {
+        self.company.others() == Others::None
+    }
+
+    /// The window is smaller for a moment, so that somebody who came has room.
+    pub(super) fn leave_room(&mut self, now: Instant) {
+        self.window.set(LEAVES * self.window.cwnd());
+        (self.shows, self.run) = (Shows::Later(0), None);
+        self.stage = Stage::Yields { since: now };
+    }
+
+    /// Room was left since then: after a while the queue shows whether it was taken.
+    pub(super) fn yielded(&mut self, now: Instant, since: Instant, queue: Span) {
+        if now.since(since) > self.known.base() * LEAVES_TRIPS {
+            self.company.took(now, queue * 2 > self.known.target());
+            self.follow_from(now);
+        }
+    }
+
+    /// Round trips stay the same though the window was cut, and nobody is there who could have filled the room.
+    pub(super) fn heeds_no_cut(&self) -> bool {
+        self.is_alone() && self.known.heeds_no_cut()
+    }
+
+    /// So many cuts may fail before others are taken for some who fill the queue.
+    pub(super) fn failures(&self) -> u32 {
+        if self.company.others() == Others::Newer { FAILURES_NEWER } else { FAILURES }
+    }
+}

@@ -1,0 +1,70 @@
+//! Downloads of an unknown rate that share a long path.
+
+use bentpipe_scenario::Scenario;
+use bentpipe_sim::{Silent, run};
+
+/// What two downloads over 10 Mbit/s and 600 ms deliver by so many seconds, the second of which begins at `start`: Mbit.
+fn delivered(start: u32, seconds: u32) -> [f64; 2] {
+    let text = format!(
+        r#"
+name = "shared"
+duration = "{seconds} s"
+nodes = ["hub", "terminal", "server-a", "server-b", "client-a", "client-b"]
+
+[links.satellite]
+between = ["hub", "terminal"]
+rate = "10 Mbit/s"
+queue = "750 kB"
+delay = "300 ms"
+
+[links.a]
+between = ["server-a", "hub"]
+delay = "100 us"
+
+[links.b]
+between = ["server-b", "hub"]
+delay = "100 us"
+
+[links.c]
+between = ["terminal", "client-a"]
+delay = "100 us"
+
+[links.d]
+between = ["terminal", "client-b"]
+delay = "100 us"
+
+[flows.a]
+from = "server-a"
+to = "client-a"
+size = "2 GB"
+protocol = "bentpipe"
+bentpipe = {{ controller = "steady" }}
+
+[flows.b]
+from = "server-b"
+to = "client-b"
+size = "2 GB"
+start = "{start} s"
+protocol = "bentpipe"
+bentpipe = {{ controller = "steady" }}
+"#
+    );
+    let scenario = Scenario::parse("shared.toml", &text);
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let summary = run(&scenario.run_spec(Some(1), false).expect("a run"), &mut Silent);
+    let flows = summary.expect("a run").flows;
+    [0, 1].map(|n| flows[n].delivered_bytes as f64 * 8e-6)
+}
+
+#[test]
+fn who_comes_second_has_its_part_within_a_few_dozen_round_trips() {
+    for start in [8, 10, 20] {
+        let ends = start + 60;
+        let (before, after) = (delivered(start, start), delivered(start, ends));
+        let parts = [0, 1].map(|n| (after[n] - before[n]) / 60.0);
+        let [first, second] = parts;
+        let jain = (first + second).powi(2) / 2.0 / (first * first + second * second);
+        assert!(jain > 0.97, "from {start} s on {first} and {second} Mbit/s: {jain}");
+        assert!(first + second > 9.3, "from {start} s on {first} and {second} Mbit/s");
+    }
+}
