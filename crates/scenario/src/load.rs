@@ -8,7 +8,7 @@ use crate::error::{ScenarioError, did_you_mean};
 use crate::identity::identity;
 use crate::old_keys;
 use crate::profile::profile;
-use crate::text::{locate, read, set};
+use crate::text::{editable, locate, put, read, set};
 use crate::{Extensions, ScenarioFile, build, library, reads};
 
 /// A scenario, read and checked.
@@ -39,6 +39,26 @@ impl std::str::FromStr for Override {
             }
             _ => Err(format!("`{text}` is not key=value, such as links.space.delay=100ms")),
         }
+    }
+}
+
+impl Override {
+    /// The text of a scenario from `source` with these changes in it. Whatever values it had, it may be one with these; whether it is
+    /// one then is asked by whoever reads it.
+    ///
+    /// # Errors
+    /// When the text is no TOML, or has no place for a key.
+    pub fn put_all(source: &str, text: &str, changes: &[Self]) -> Result<String, ScenarioError> {
+        let mut document = editable(source, text)?;
+        for Self { key, value } in changes {
+            put(&mut document, key, value).map_err(|message| ScenarioError {
+                source: source.to_owned(),
+                line: None,
+                key: Some(key.clone()),
+                message,
+            })?;
+        }
+        Ok(document.to_string())
     }
 }
 

@@ -109,6 +109,22 @@ const MOST_PARTS: usize = 32;
 /// Changes one value of a TOML text.
 pub(crate) fn set(text: &str, key: &str, value: &str) -> Result<String, String> {
     let mut document: DocumentMut = text.parse().map_err(|e| format!("{e}"))?;
+    put(&mut document, key, value)?;
+    Ok(document.to_string())
+}
+
+/// A text whose values can be changed, and which keeps its comments.
+pub(crate) fn editable(source: &str, text: &str) -> Result<DocumentMut, ScenarioError> {
+    text.parse().map_err(|error: toml_edit::TomlError| ScenarioError {
+        source: source.to_owned(),
+        line: error.span().map(|span| line_of(text, span.start)),
+        key: None,
+        message: plainly(error.message()),
+    })
+}
+
+/// Changes one value of such a text.
+pub(crate) fn put(document: &mut DocumentMut, key: &str, value: &str) -> Result<(), String> {
     let mut value = value.parse::<Value>().unwrap_or_else(|_| Value::from(value));
     if key.split('.').nth(MOST_PARTS).is_some() {
         let begins: String = key.chars().take(40).collect();
@@ -146,7 +162,7 @@ pub(crate) fn set(text: &str, key: &str, value: &str) -> Result<String, String> 
             }
         }
     }
-    Ok(document.to_string())
+    Ok(())
 }
 
 #[cfg(test)]

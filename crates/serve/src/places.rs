@@ -13,10 +13,14 @@ use crate::Limits;
 /// Within this time so many may begin.
 const WINDOW: Duration = Duration::from_secs(10);
 
+/// Looks at a text at the same time. Each takes a moment; those that come then wait, as many as there are connections.
+const LOOKS: usize = 4;
+
 /// The places of what is done for users.
 #[derive(Debug)]
 pub(crate) struct Places {
     free: Arc<Semaphore>,
+    looks: Arc<Semaphore>,
     at_once: usize,
     begun: usize,
     last: Mutex<VecDeque<Instant>>,
@@ -29,7 +33,23 @@ impl Places {
     pub(crate) fn new(limits: &Limits) -> Self {
         let Limits { at_once, begun, .. } = *limits;
         let free = Arc::new(Semaphore::new(at_once));
-        Self { free, at_once, begun, last: Mutex::new(VecDeque::new()) }
+        let looks = Arc::new(Semaphore::new(LOOKS));
+        Self { free, looks, at_once, begun, last: Mutex::new(VecDeque::new()) }
+    }
+
+    /// Looks at a text in a thread, as soon as one may: somebody who types asks often, also while all places are taken, and that
+    /// begins nothing. Nothing where the look came to no end.
+    pub(crate) async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let place = self.looks.clone().acquire_owned().await.ok()?;
+        let looking = tokio::task::spawn_blocking(move || {
+            let seen = look();
+            drop(place);
+            seen
+        });
+        looking.await.ok()
     }
 
     /// Does something that takes a while in a thread, which has a place until that is done, whoever waits for it; otherwise why there

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bentpipe_scenario::{Confines, Extensions, Scenario, ScenarioError};
+use bentpipe_scenario::{Confines, Extensions, Override, Scenario, ScenarioError};
 use bentpipe_units::Span;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -89,15 +89,32 @@ impl State {
     pub(crate) fn as_written(&self, text: &str) -> Result<Scenario, ScenarioError> {
         let Limits { nodes, links, flows, files, .. } = self.options.limits;
         let confines = Confines { folder: self.options.folder.clone(), nodes, links, flows, files };
-        let source = self.options.folder.as_ref().map(|folder| folder.join(SOURCE));
-        let source = source.map_or(SOURCE.into(), |path| path.to_string_lossy().into_owned());
         let extensions = Extensions::default().confined(confines);
-        Scenario::parse_with(&source, text, &extensions)
+        Scenario::parse_with(&self.source(), text, &extensions)
+    }
+
+    /// The text of a scenario of the page with some values changed, which need not have been right before.
+    ///
+    /// # Errors
+    /// When it is none with them.
+    pub(crate) fn changed(
+        &self,
+        text: &str,
+        changes: &[Override],
+    ) -> Result<String, ScenarioError> {
+        let changed = Override::put_all(&self.source(), text, changes)?;
+        self.as_written(&changed)?;
+        Ok(changed)
+    }
+
+    fn source(&self) -> String {
+        let source = self.options.folder.as_ref().map(|folder| folder.join(SOURCE));
+        source.map_or(SOURCE.into(), |path| path.to_string_lossy().into_owned())
     }
 }
 
 /// What ends a scenario at this time.
-fn duration(at: Span) -> bentpipe_scenario::Override {
+fn duration(at: Span) -> Override {
     let value = format!("\"{} s\"", at.as_nanos() / 1_000_000_000);
-    bentpipe_scenario::Override { key: "duration".to_owned(), value }
+    Override { key: "duration".to_owned(), value }
 }

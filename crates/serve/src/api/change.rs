@@ -7,7 +7,7 @@ use axum::http::{Response, StatusCode};
 use bentpipe_scenario::Override;
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{json, refused};
+use crate::answer::{Wrong, json, refused};
 use crate::state::Shared;
 
 /// A scenario, and what is to be changed in it.
@@ -24,8 +24,11 @@ pub(super) struct Asked {
 #[serde(rename_all = "lowercase")]
 enum Changed {
     Scenario(String),
-    Wrong(String),
+    Wrong(Wrong),
 }
+
+/// Changes of one request: a form has one, a cell of a sweep one for each of its axes.
+const MOST: usize = 64;
 
 /// The text of the scenario with the changes in it, or what is wrong with them.
 pub(super) async fn change(
@@ -33,22 +36,21 @@ pub(super) async fn change(
     Json(asked): Json<Asked>,
 ) -> Response<Body> {
     let shared = state.clone();
-    let changing = state.places().work(move || {
-        let changes: Result<Vec<Override>, String> =
-            asked.changes.iter().map(|change| change.parse()).collect();
-        let scenario = shared.as_written(&asked.scenario).map_err(|error| error.to_string())?;
-        let changed = scenario.with(&changes?).map_err(|error| error.to_string())?;
-        Ok(changed.text().to_owned())
-    });
-    let changing = match changing {
-        Ok(changing) => changing,
-        Err(why) => return refused(StatusCode::TOO_MANY_REQUESTS, &why),
-    };
-    match changing.await {
-        Ok(changed) => json(&changed.map_or_else(Changed::Wrong, Changed::Scenario)),
-        Err(_) => refused(
+    match state.places().look(move || changed(&shared, &asked)).await {
+        Some(changed) => json(&changed.map_or_else(Changed::Wrong, Changed::Scenario)),
+        None => refused(
             StatusCode::INTERNAL_SERVER_ERROR,
             "this scenario cannot be built; please report it",
         ),
     }
+}
+
+fn changed(state: &Shared, Asked { scenario, changes }: &Asked) -> Result<String, Wrong> {
+    if changes.len() > MOST {
+        let count = changes.len();
+        return Err(Wrong::plain(format!("{count} changes at once are too many: at most {MOST}")));
+    }
+    let changes: Result<Vec<Override>, String> =
+        changes.iter().map(|change| change.parse()).collect();
+    Ok(state.changed(scenario, &changes.map_err(Wrong::plain)?)?)
 }

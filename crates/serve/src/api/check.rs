@@ -39,12 +39,9 @@ async fn checked(
     cannot: &str,
     look: impl FnOnce() -> Vec<Wrong> + Send + 'static,
 ) -> Response<Body> {
-    let wrong = match state.places().work(look) {
-        Ok(looking) => looking
-            .await
-            .unwrap_or_else(|_| vec![Wrong::plain(format!("this {cannot}; please report it"))]),
-        Err(why) => vec![Wrong::plain(why)],
-    };
+    let wrong = state.places().look(look).await;
+    let wrong =
+        wrong.unwrap_or_else(|| vec![Wrong::plain(format!("this {cannot}; please report it"))]);
     json(&Checked { wrong })
 }
 

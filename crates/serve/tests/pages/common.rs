@@ -51,6 +51,17 @@ pub(crate) async fn get(address: SocketAddr, path: &str, headers: &str) -> Strin
     ask(address, &request).await
 }
 
+/// The document that is answered to a POST of a body of this type.
+pub(crate) async fn post(address: SocketAddr, path: &str, of_type: &str, body: &str) -> Value {
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: {of_type}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let said = ask(address, &request).await;
+    let body = said.split("\r\n\r\n").nth(1).expect("a body");
+    serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
 /// A page's socket.
 pub(crate) struct Socket(WebSocketStream<TcpStream>);
 

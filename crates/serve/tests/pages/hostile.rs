@@ -3,9 +3,9 @@
 use bentpipe_serve::{Limits, Options, ServeError, Server};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::common::{Socket, answer, ask, get, serve, server};
+use crate::common::{Socket, answer, get, post, serve, server};
 
 /// Requests that are changed at random, and how often.
 const CHANGED: usize = 2000;
@@ -61,13 +61,7 @@ async fn a_token_is_asked_for_and_without_one_only_this_host_is_served() {
 async fn a_configuration_is_checked_as_the_gateway_checks_it() {
     let address = server(Limits::default()).await;
     let check = async |text: &str| {
-        let request = format!(
-            "POST /api/check/gateway HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{text}",
-            text.len()
-        );
-        let said = ask(address, &request).await;
-        let body = said.split("\r\n\r\n").nth(1).expect("a body").to_owned();
-        serde_json::from_str::<Value>(&body).expect("JSON")["wrong"].clone()
+        post(address, "/api/check/gateway", "text/plain", text).await["wrong"].clone()
     };
     let wrong = check("role = \"hub\"\nkee = \"k\"\n").await;
     assert!(wrong[0]["message"].as_str().expect("text").contains("did you mean `key`?"), "{wrong}");

@@ -1,5 +1,6 @@
 //! A server on a real socket, and those who ask it.
 
+mod changes;
 mod common;
 mod hostile;
 #[cfg(feature = "parquet")]
