@@ -86,8 +86,9 @@ export class Editor {
     return this.view.state.doc.toString();
   }
 
+  /** Only what differs is changed: the cursor of somebody who types stays where it is. */
   set text(text: string) {
-    this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
+    this.view.dispatch({ changes: difference(this.text, text.replaceAll(/\r\n?/g, "\n")) });
     clearTimeout(this.timer);
   }
 
@@ -99,6 +100,16 @@ export class Editor {
     const marks = placed.map((one): Diagnostic => ({ ...place(doc, one), severity: "error", message: said(one) }));
     this.view.dispatch(setDiagnostics(this.view.state, marks));
   }
+}
+
+/** The part of a text that is another one in a new text. */
+function difference(old: string, now: string): { from: number; to: number; insert: string } {
+  const shorter = Math.min(old.length, now.length);
+  let from = 0;
+  while (from < shorter && old[from] === now[from]) from++;
+  let behind = 0;
+  while (behind < shorter - from && old.at(-1 - behind) === now.at(-1 - behind)) behind++;
+  return { from, to: old.length - behind, insert: now.slice(from, now.length - behind) };
 }
 
 /** Where something wrong stands: its line, or that of its key, or the first one. */
