@@ -57,13 +57,11 @@ export async function written(path: string, asked: unknown): Promise<Blob> {
   return (await ask(path, { method: "POST", body: JSON.stringify(asked) })).blob();
 }
 
-/** A scenario with changes in it, as `--set` has them. */
-export async function changed(scenario: string, changes: string[]): Promise<string> {
+/** A scenario with changes in it, as `--set` has them, or what is wrong with it then. */
+export async function changed(scenario: string, changes: string[], signal: AbortSignal | null = null): Promise<{ scenario: string } | { wrong: Wrong }> {
   const headers = { "content-type": "application/json" };
-  const response = await ask("change", { method: "POST", headers, body: JSON.stringify({ scenario, changes }) });
-  const answer = (await response.json()) as { scenario: string } | { wrong: string };
-  if ("wrong" in answer) throw new Error(answer.wrong);
-  return answer.scenario;
+  const response = await ask("change", { method: "POST", headers, body: JSON.stringify({ scenario, changes }), signal });
+  return (await response.json()) as { scenario: string } | { wrong: Wrong };
 }
 
 /** What is wrong with a text that was typed. */

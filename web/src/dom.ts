@@ -41,6 +41,16 @@ export function put(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** Makes these the children of an element. Those that stay in their order are not touched: one of them may have the focus. */
+export function arrange(element: Element, children: readonly Element[]): void {
+  const stay = new Set(children);
+  for (const child of [...element.children]) if (!stay.has(child)) child.remove();
+  children.forEach((child, n) => {
+    const there = element.children[n] ?? null;
+    if (there !== child) element.insertBefore(child, there);
+  });
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An element of a picture. */

@@ -1,8 +1,8 @@
 // The scenario of Run or Compare: one from the gallery, or what became of it.
 
 import { check, type Entry, type Lists, once, text, type Wrong } from "./api";
-import { field, h, options } from "./dom";
-import { Form } from "./form";
+import { field, h, options, put } from "./dom";
+import { Form } from "./form/form";
 import { Editor, said } from "./editor";
 import { completion, type Schema } from "./run/completion";
 import * as state from "./state";
@@ -17,7 +17,14 @@ export class Scenario {
   private readonly gallery: HTMLSelectElement;
   private readonly summary = h("p", { class: "faint note" });
   private readonly trouble = h("p", { class: "wrong", role: "status" });
-  private asked = 0;
+  /** What whoever wants to run it should know; it stands at the buttons for that. */
+  readonly notice = h("p", { class: "note", role: "status" });
+  /** The last choice in the gallery, and the last text that was looked at: answers for others come too late. */
+  private chosen = 0;
+  private edits = 0;
+  /** So many wait until the form is in the text. */
+  private waiting = 0;
+  private closed = false;
 
   private constructor(
     private readonly entries: Entry[],
@@ -54,7 +61,10 @@ export class Scenario {
     return scenario;
   }
 
+  /** The address and the editor are another's from now on, whatever answers come. */
   close(): void {
+    this.closed = true;
+    this.form.close();
     this.editor.close();
   }
 
@@ -62,9 +72,16 @@ export class Scenario {
     return this.editor.text;
   }
 
-  /** Waits until what was typed in the form is in the text. */
-  settled(): Promise<void> {
-    return this.form.settled();
+  /** Does something with the scenario that is meant: what was typed in the form is in the text by then, or nothing is done. */
+  async settled(then: () => void): Promise<void> {
+    if (this.form.waits) put(this.notice, "Waits until what was typed in the form is in the text …");
+    this.waiting++;
+    const refused = await this.form.settled();
+    this.waiting--;
+    if (this.closed) return;
+    put(this.notice, refused === null ? "" : `Nothing was begun: what is in the field “${refused.title}” is not in the text.`);
+    if (refused === null) then();
+    else this.form.reveal(refused);
   }
 
   /** What the command line calls it: the name in the gallery, or a file that is to be written first. */
@@ -78,9 +95,11 @@ export class Scenario {
     this.trouble.textContent = wrong.map(said).join("\n");
   }
 
+  /** Shows another scenario. */
   private put(text: string): void {
+    this.edits++;
     this.editor.text = text;
-    this.form.show(text);
+    this.form.begin(text);
   }
 
   private describe(): void {
@@ -88,12 +107,14 @@ export class Scenario {
   }
 
   private async choose(name: string): Promise<void> {
-    const asked = ++this.asked;
+    const asked = ++this.chosen;
+    const isLate = () => this.closed || asked !== this.chosen;
     try {
       const original = await text(`scenario/${name}`);
-      if (asked !== this.asked) return;
+      if (isLate()) return;
       [this.name, this.original] = [name, original];
     } catch (error) {
+      if (isLate()) return;
       this.trouble.textContent = (error as Error).message;
       this.gallery.value = this.name;
       return;
@@ -105,12 +126,14 @@ export class Scenario {
   }
 
   private async edited(text: string): Promise<void> {
-    const asked = ++this.asked;
+    const asked = ++this.edits;
+    const isLate = () => this.closed || asked !== this.edits;
     this.form.show(text);
+    if (this.waiting === 0) put(this.notice, "");
     const packed = text === this.original ? null : await state.packed(text);
-    if (asked !== this.asked) return;
+    if (isLate()) return;
     state.set({ scenario: this.name, toml: packed });
     const wrong = await check("scenario", text).catch((error: Error) => [{ message: error.message, line: null, key: null }]);
-    if (asked === this.asked) this.mark(wrong);
+    if (!isLate()) this.mark(wrong);
   }
 }

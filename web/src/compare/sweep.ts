@@ -2,6 +2,7 @@
 
 import { json, changed } from "../api";
 import { field, h, options, table } from "../dom";
+import { said } from "../editor";
 import { bytes, delay, digits, or, percent, rate } from "../format";
 import * as state from "../state";
 import { shade } from "./shade";
@@ -219,8 +220,9 @@ export class Sweeps {
   private async watch(text: string, result: Result, cell: Cell, run: Run): Promise<void> {
     const changes = result.axes.map(({ key, unit }, n) => `${key}=${cell.values[n]}${unit ? ` ${unit}` : ""}`);
     try {
-      const scenario = await changed(text, changes);
-      state.set({ tab: "run", toml: await state.packed(scenario), variants: cell.variant, seed: run.seed, result: null, measure: null });
+      const answer = await changed(text, changes);
+      if ("wrong" in answer) throw new Error(said(answer.wrong));
+      state.set({ tab: "run", toml: await state.packed(answer.scenario), variants: cell.variant, seed: run.seed, result: null, measure: null });
       dispatchEvent(new HashChangeEvent("hashchange"));
     } catch (error) {
       this.trouble.textContent = (error as Error).message;

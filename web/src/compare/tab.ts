@@ -59,14 +59,15 @@ class Tab {
     this.chips = new Chips("Variants", names, state.get("compared"), MOST_VARIANTS, `the usual ones: ${about.variants.slice(0, 4).join(", ")}, …`);
     const experiments = lists.experiments.map((entry): [string, string] => [entry.name, `${entry.name}: ${entry.summary}`]);
     this.experiment = h("select", {}, ...options(experiments, state.get("experiment", "E1")));
-    const command: HTMLButtonElement = h("button", { type: "button", class: "quiet", text: "Copy command", on: { click: () => void this.scenario.settled().then(() => copy(this.command(), command)) } });
+    const command: HTMLButtonElement = h("button", { type: "button", class: "quiet", text: "Copy command", on: { click: () => void scenario.settled(() => void copy(this.command(), command)) } });
     const side = h(
       "form",
       { class: "side", "aria-label": "What is compared", on: { submit: (event) => event.preventDefault() } },
       scenario.element,
       this.chips.element,
       field("Seeds of each", this.seeds),
-      h("div", { class: "row" }, h("button", { type: "button", class: "main", text: "Compare", on: { click: () => void this.scenario.settled().then(() => this.compare()) } }), this.stop, command),
+      h("div", { class: "row" }, h("button", { type: "button", class: "main", text: "Compare", on: { click: () => void scenario.settled(() => this.compare()) } }), this.stop, command),
+      scenario.notice,
       h("hr", { class: "between" }),
       field("Figure of a paper", this.experiment),
       field("Seeds of each point", this.reps),

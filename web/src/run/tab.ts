@@ -51,7 +51,7 @@ class Tab {
   private readonly seed = h("input", { type: "number", min: 0, step: 1, value: state.get("seed", "1") });
   private readonly speed = h("select", {}, ...options(SPEEDS, state.get("speed", "10")));
   private readonly chips: Chips;
-  private readonly start = h("button", { type: "button", class: "main", text: "Run", on: { click: () => this.settled(() => this.begin(false)) } });
+  private readonly start = h("button", { type: "button", class: "main", text: "Run", on: { click: () => void this.scenario.settled(() => this.begin(false)) } });
   private readonly pause = h("button", { type: "button", text: "Pause", disabled: true, on: { click: () => this.turn() } });
   private readonly step = h("button", { type: "button", text: "Step 0.1 s", on: { click: () => this.stepOn() } });
   private readonly stop = h("button", { type: "button", text: "Stop", disabled: true, on: { click: () => this.end() } });
@@ -80,7 +80,7 @@ class Tab {
       "div",
       { class: "row" },
       ...([["TOML", () => scenario.text], ["command", () => command(this.choices())], ["Python", () => python(this.choices())]] as const).map(([name, what]) => {
-        const button: HTMLButtonElement = h("button", { type: "button", class: "quiet", text: `Copy ${name}`, on: { click: () => this.settled(() => void copy(what(), button)) } });
+        const button: HTMLButtonElement = h("button", { type: "button", class: "quiet", text: `Copy ${name}`, on: { click: () => void scenario.settled(() => void copy(what(), button)) } });
         return button;
       }),
     );
@@ -92,6 +92,7 @@ class Tab {
       h("div", { class: "row" }, field("Seed", this.seed), field("Simulated time runs", this.speed)),
       this.packets.choice,
       h("div", { class: "row" }, this.start, this.pause, this.step, this.stop),
+      scenario.notice,
       copies,
     );
     const stage = h("section", { class: "stage", tabindex: 0, "aria-label": "The run" }, this.now, h("div", { class: "charts" }, ...this.charts.map(({ chart }) => chart.element)), this.packets.element, this.outcome);
@@ -114,11 +115,6 @@ class Tab {
   /** Simulated seconds in a second; nothing for as many as can be. */
   private get factor(): number | null {
     return this.speed.value === "max" ? null : Number(this.speed.value);
-  }
-
-  /** Does something with the scenario that is meant: what was typed in its form is in its text by then. */
-  private settled(then: () => void): void {
-    void this.scenario.settled().then(then);
   }
 
   private choices() {
@@ -162,7 +158,7 @@ class Tab {
   }
 
   private stepOn(): void {
-    if (!this.runs?.goOn) return this.settled(() => this.begin(true));
+    if (!this.runs?.goOn) return void this.scenario.settled(() => this.begin(true));
     this.paused = true;
     this.runs.say({ do: "step", seconds: STEP_S });
     this.changed();
