@@ -1,21 +1,5 @@
+import { begun, editorOf, enter, form, TEXT } from "./forms";
 import { expect, test, type } from "./served";
-
-const TEXT = `# Mine.
-name = "own"
-nodes = ["a", "b"]
-duration = "20 s"
-[links.space]
-between = ["a", "b"]
-rate = "10 Mbit/s" # as hired
-delay = "250 ms"
-[links.space.return]
-rate = "2 Mbit/s"
-[flows.file]
-from = "a"
-to = "b"
-size = "1 MB"
-protocol = "tcp"
-`;
 
 test("main values are changed in a form, by the keyboard, and the text keeps its comments", { tag: "@look" }, async ({ served }) => {
   const page = await served.open("tab=run&scenario=geo&speed=max");
@@ -91,4 +75,66 @@ test("what is typed in the text and in fields at once is lost in neither, and wh
   await rate.fill("7 Mbit/s");
   await page.getByRole("button", { name: /^Run/ }).click();
   expect(await asked).toContain("7 Mbit/s");
+});
+
+test("a value that is wrong in the text is shown, and mended in the form", async ({ served }) => {
+  const page = await served.open("tab=run&scenario=geo&speed=max");
+  const editor = editorOf(page);
+  const rate = await form(page, TEXT.replace("10 Mbit/s", "10 cows"));
+  await expect(rate).toHaveValue("10 cows");
+  await enter(rate, "5 Mbit/s");
+  await expect(editor).toContainText('rate = "5 Mbit/s" # as hired');
+  const protocol = page.getByRole("group", { name: "Flow file" }).getByLabel("protocol");
+  await type(editor, TEXT.replace('"tcp"', '"tc"'));
+  await expect(protocol).toHaveValue("tc");
+  await protocol.selectOption("sctp");
+  await expect(editor).toContainText('protocol = "sctp"');
+});
+
+test("a form that opens on a wrong choice follows the text when that is mended there", async ({ served }) => {
+  const page = await served.open("tab=run&scenario=geo&speed=max");
+  await form(page, TEXT.replace('"tcp"', '"tc"'));
+  const protocol = page.getByRole("group", { name: "Flow file" }).getByLabel("protocol");
+  await expect(protocol).toHaveValue("tc");
+  await type(editorOf(page), TEXT);
+  await expect(protocol).toHaveValue("tcp");
+  await expect(protocol.getByRole("option", { name: "tc", exact: true })).toHaveCount(0);
+});
+
+for (const [tab, button] of [["run", /^Run/], ["compare", /^Compare$/]] as const) {
+  test(`nothing goes in ${tab} without a value that was typed in the form`, async ({ served }) => {
+    const page = await served.open(`tab=${tab}&scenario=geo&speed=max&compared=tcp-cubic&seeds=1`);
+    const rate = await form(page);
+    const said = begun(page);
+    await enter(rate, "5 cows");
+    await expect(rate).toHaveAttribute("aria-invalid", "true");
+    await page.getByText("Main values as a form").click();
+    await page.getByRole("button", { name: button }).click();
+    await expect(page.getByText("Nothing was begun: what is in the field “Link space, rate” is not in the text.")).toBeVisible();
+    await expect(rate).toBeFocused();
+    await enter(rate, "7 Mbit/s");
+    await expect(page.getByText("Nothing was begun")).toBeHidden();
+    await page.getByRole("button", { name: button }).click();
+    await expect.poll(() => said).toEqual([expect.stringContaining("7 Mbit/s")]);
+  });
+}
+
+test("a table in the place of a value is left to the text, which is checked", async ({ served }) => {
+  const page = await served.open("tab=run&scenario=geo&speed=max");
+  await form(page);
+  await type(editorOf(page), `${TEXT.replace('duration = "20 s"\n', "")}[duration]\nof = 1\n`);
+  await expect(page.getByRole("textbox", { name: "duration" })).toBeHidden();
+  await expect(page.getByRole("status").filter({ hasText: "duration" })).toBeVisible();
+});
+
+test("a field keeps what is typed in it, and the cursor, while others come", async ({ served }) => {
+  const page = await served.open("tab=run&scenario=geo&speed=max");
+  const rate = await form(page);
+  await type(editorOf(page), TEXT.replace("[links.space]", '[links.first]\nbetween = ["a", "b"]\n[links.space]'));
+  await rate.click();
+  await rate.press("End");
+  await rate.press("Backspace");
+  await expect(page.getByRole("group", { name: "Link first" })).toBeVisible();
+  await expect(rate).toHaveValue("10 Mbit/");
+  await expect(rate).toBeFocused();
 });
