@@ -30,12 +30,12 @@ async fn change(address: SocketAddr, text: &str, changes: &[&str]) -> Value {
 #[tokio::test]
 async fn a_value_that_is_wrong_in_the_text_is_mended_by_a_change_of_it() {
     let address = server(Limits::default()).await;
-    for (wrong, change_of) in [
-        ("10 cows", "links.space.rate=10 Mbit/s"),
-        // Read well, and then what no link has.
-        ("0 Mbit/s", "links.space.rate=10 Mbit/s"),
+    for (right, wrong, mended) in [
+        ("10 Mbit/s", "10 cows", "links.space.rate=10 Mbit/s"),
+        // What is read well, and does not fit to the rest.
+        ("to = \"b\"", "to = \"c\"", "flows.file.to=b"),
     ] {
-        let changed = change(address, &TEXT.replace("10 Mbit/s", wrong), &[change_of]).await;
+        let changed = change(address, &TEXT.replace(right, wrong), &[mended]).await;
         assert_eq!(changed, json!({"scenario": TEXT}), "{wrong}");
     }
 }
