@@ -71,8 +71,9 @@ impl Steady {
             Stage::Follows { .. } | Stage::Settles { .. } if !limited => self.follow_from(path.now),
             Stage::Follows { .. } if self.verify.is_some_and(|at| path.now >= at) => self.verify(),
             Stage::Follows { .. } if sheds => self.cut_to(self.known.fitting(), cwnd, 0),
-            Stage::Follows { .. } if queue > target * 2 => self.cut(queue, cwnd, 0),
-            Stage::Yields { .. } if queue > target * 2 => self.cut(queue, cwnd, 0),
+            Stage::Follows { .. } | Stage::Yields { .. } if queue > target * 2 => {
+                self.cut(queue, cwnd, 0);
+            }
             Stage::Yields { since } => self.yielded(path.now, since, queue),
             Stage::Follows { .. } if all_shows && self.company.wants_room(path.now) => {
                 self.leave_room(path.now);
