@@ -1,10 +1,12 @@
 //! What a scenario that somebody else wrote may take of this machine.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bentpipe_units::ByteCount;
 
 use crate::ScenarioFile;
+use crate::build::copies;
 use crate::error::{ScenarioError, did_you_mean};
 use crate::reads;
 
@@ -19,7 +21,7 @@ pub struct Confines {
     pub links: usize,
     /// Most flows, each of the `copies` of a flow being one.
     pub flows: usize,
-    /// Most bytes of all files together that a scenario names, each as often as it is named: so often it is read.
+    /// Most bytes of all files together that a scenario names, each as often as it is read.
     pub files: ByteCount,
 }
 
@@ -56,7 +58,6 @@ impl Confines {
             let message = format!("there is no constellation `{name}`{hint}");
             return Err(wrong("constellation.name", message));
         }
-        let mut bytes = 0;
         for named in reads::named(file) {
             // Whether a file elsewhere exists is nobody's business.
             let refused = || {
@@ -69,14 +70,26 @@ impl Confines {
             if !self.allows(named, source) {
                 return Err(refused());
             }
-            let metadata = beside(named, source).metadata();
-            bytes += metadata.map_or(0, |metadata| metadata.len());
+        }
+        self.check_length(file, source).map_err(|message| wrong("file", message))
+    }
+
+    /// Whether what is read is no longer than they allow.
+    fn check_length(&self, file: &ScenarioFile, source: &str) -> Result<(), String> {
+        // What cannot be spread is refused before it is read.
+        let Ok(file) = copies::spread(file) else { return Ok(()) };
+        let mut lengths = BTreeMap::new();
+        let mut bytes = 0u64;
+        for named in reads::read(&file) {
+            let length = *lengths.entry(named).or_insert_with(|| {
+                beside(named, source).metadata().map_or(0, |metadata| metadata.len())
+            });
+            bytes = bytes.saturating_add(length);
             if bytes > self.files.get() {
                 let Self { files: most, .. } = self;
-                let message = format!(
-                    "with `{named}` the files of all links have {bytes} B, which is too long here: at most {most}"
-                );
-                return Err(wrong("file", message));
+                return Err(format!(
+                    "with `{named}` all files, each as often as it is read, have {bytes} B, which is too long here: at most {most}"
+                ));
             }
         }
         Ok(())
@@ -170,35 +183,71 @@ size = "1 kB"
         std::fs::write(&long, "time_s,rate_bps\n".repeat(10)).expect("a file");
         let said = said("long.csv", Some(folder.path()));
         assert!(
-            said.contains("with `long.csv` the files of all links have 160 B, which is too long here: at most 99 B"),
+            said.contains("with `long.csv` all files, each as often as it is read, have 160 B, which is too long here: at most 99 B"),
             "{said}"
         );
     }
 
-    #[test]
-    fn a_file_counts_as_often_as_it_is_named() {
+    /// What is said of a scenario where 250 bytes may be read, with a trace of 28 bytes and a track of 24.
+    fn said_of(text: &str) -> String {
         let folder = tempfile::tempdir().expect("a directory");
-        std::fs::write(folder.path().join("t.csv"), "time_s,rate_bps\n0,1e6\n9,1e6\n")
-            .expect("a file");
-        let source = folder.path().join("page.toml");
+        let files = [
+            ("t.csv", "time_s,rate_bps\n0,1e6\n9,1e6\n"),
+            ("s.csv", "time_s,lat,lon\n0,1,1\n9,1,2\n"),
+        ];
+        for (name, content) in files {
+            std::fs::write(folder.path().join(name), content).expect("a file");
+        }
         let confines = Confines {
             folder: Some(folder.path().to_owned()),
-            nodes: 9,
+            nodes: 99,
             links: 9,
-            flows: 1,
-            files: ByteCount::new(99),
+            flows: 99,
+            files: ByteCount::new(250),
         };
         let extensions = Extensions::default().confined(confines);
-        let link = |n: u32| format!("[links.l{n}]\nbetween = [\"a\", \"b\"]\ntrace = \"t.csv\"\n");
-        let said = |links: u32| {
+        let source = folder.path().join("page.toml");
+        let parsed = Scenario::parse_with(&source.to_string_lossy(), text, &extensions);
+        parsed.err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_trace_of_a_link_counts_for_both_of_its_directions() {
+        let said = |links: u32, trace: &str| {
+            let link = |n| format!("[links.l{n}]\nbetween = [\"a\", \"b\"]\n{trace}\n");
             let flow = "[flows.f]\nfrom = \"a\"\nto = \"b\"\nsize = \"1 kB\"\n";
             let links: String = (0..links).map(link).collect();
-            let text = format!("name = \"x\"\nnodes = [\"a\", \"b\"]\n{links}{flow}");
-            let parsed = Scenario::parse_with(&source.to_string_lossy(), &text, &extensions);
-            parsed.err().map(|error| error.to_string()).unwrap_or_default()
+            said_of(&format!("name = \"x\"\nnodes = [\"a\", \"b\"]\n{links}{flow}"))
         };
-        assert!(!said(3).contains("too long"), "{}", said(3));
-        assert!(said(4).contains("have 112 B"), "{}", said(4));
+        let (both, one) = ("trace = \"t.csv\"", "forward = { trace = \"t.csv\" }");
+        assert_eq!(said(4, both), "");
+        assert!(said(5, both).contains("have 252 B"), "{}", said(5, both));
+        assert_eq!(said(8, one), "");
+        assert!(said(9, one).contains("have 252 B"), "{}", said(9, one));
+    }
+
+    #[test]
+    fn what_all_stations_have_or_stand_beside_counts_for_each() {
+        let said = |stations: &str, copies: u32| {
+            said_of(&format!(
+                "name = \"x\"\n[constellation]\nname = \"iridium\"\n{stations}\n\
+                 [flows.f]\nfrom = \"London\"\nto = \"Oslo\"\nsize = \"1 kB\"\ncopies = {copies}\n"
+            ))
+        };
+        let ground = "ground = { up = { trace = \"t.csv\" } }\n[constellation.stations]\nLondon = {}\nOslo = {}\n";
+        assert!(!said(ground, 4).contains("too long"), "{}", said(ground, 4));
+        assert!(said(ground, 5).contains("have 252 B"), "{}", said(ground, 5));
+        let ship = |count: u32| {
+            let beside: String =
+                (0..count).map(|n| format!("s{n} = {{ beside = \"ship\" }}\n")).collect();
+            let ship = "ship = { track = \"s.csv\" }";
+            said(
+                &format!("[constellation.stations]\nLondon = {{}}\nOslo = {{}}\n{ship}\n{beside}"),
+                1,
+            )
+        };
+        assert!(!ship(6).contains("too long"), "{}", ship(6));
+        assert!(ship(9).contains("too long"), "{}", ship(9));
     }
 
     #[test]

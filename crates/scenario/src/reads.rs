@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::ScenarioFile;
+use crate::schema::constellation::SatelliteLinkTable;
 use crate::schema::link::LinkTable;
 use crate::schema::named::Named;
 use crate::schema::rain::RainTable;
@@ -31,6 +32,43 @@ pub(crate) fn named(file: &ScenarioFile) -> Vec<&str> {
         }
     }
     names
+}
+
+/// The files that are read for a run, each as often as it is read: what stands for both directions of a link twice, what stands for
+/// all stations for each of them.
+pub(crate) fn read(file: &ScenarioFile) -> Vec<&str> {
+    let mut names = Vec::new();
+    for link in file.links.values() {
+        for way in [&link.forward_link, &link.return_link].map(Option::as_ref) {
+            let trace = way.and_then(|way| way.trace.as_ref()).or(link.trace.as_ref());
+            names.extend(trace.into_iter().flat_map(of_trace));
+            let own = way.and_then(|way| way.rain.as_ref()).and_then(of_rain);
+            names.extend(own.or_else(|| link.rain.as_ref().and_then(of_rain)));
+        }
+    }
+    if let Some(constellation) = &file.constellation {
+        names.extend(constellation.file.as_deref());
+        names.extend(of_moving(&constellation.isl, None));
+        names.extend(of_moving(&constellation.gateway_links, None));
+        for station in constellation.stations.values() {
+            names.extend(of_moving(&constellation.ground, station.ground.as_ref()));
+            let beside = station.beside.as_ref();
+            let there = beside.and_then(|other| constellation.stations.get(other));
+            let track = station.track.as_ref().or_else(|| there?.track.as_ref());
+            names.extend(track.and_then(|Named(track)| track.file.as_deref()));
+        }
+    }
+    names
+}
+
+/// The traces of links to satellites, of which some have a table of their `own`.
+fn of_moving<'a>(
+    all: &'a SatelliteLinkTable,
+    own: Option<&'a SatelliteLinkTable>,
+) -> impl Iterator<Item = &'a str> {
+    let up = own.and_then(|own| own.up.as_ref()).or(all.up.as_ref());
+    let down = own.and_then(|own| own.down.as_ref()).or(all.down.as_ref());
+    [up, down].into_iter().flatten().filter_map(|way| way.trace.as_ref()).flat_map(of_trace)
 }
 
 fn of_link(link: &LinkTable) -> Vec<&str> {

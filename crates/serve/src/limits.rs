@@ -19,7 +19,7 @@ pub struct Limits {
     pub links: usize,
     /// Flows of a scenario.
     pub flows: usize,
-    /// All files of the folder together that a scenario names, each as often as it is named.
+    /// All files of the folder together that a scenario names, each as often as it is read.
     pub files: ByteCount,
     /// Runs of a comparison, over all variants and seeds.
     pub runs: u64,

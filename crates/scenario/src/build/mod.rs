@@ -6,7 +6,7 @@ mod aqm;
 mod bentpipe;
 mod constellation;
 mod constellation_file;
-mod copies;
+pub(crate) mod copies;
 mod draw;
 mod flow;
 mod gateways;
