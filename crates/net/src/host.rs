@@ -125,10 +125,13 @@ impl Host {
         let times = times_file::load(&path)?;
         let shared = self.shared();
         let mut keeper = Keeper::new(path.clone(), Some(times.clone()));
-        let mut endpoint = shared.endpoint();
-        endpoint.set_times(times);
-        keeper.save(endpoint.times());
-        drop(endpoint);
+        let times = {
+            let mut endpoint = shared.endpoint();
+            endpoint.set_times(times);
+            endpoint.times().clone()
+        };
+        // Where another process is at it, it is written in a minute.
+        keeper.save(&times);
         tokio::spawn(keeper.run(Arc::downgrade(shared), |endpoint| endpoint.times().clone()));
         // Who calls this twice keeps the first file up to date at the end.
         let _ = self.times.set(path);
@@ -164,10 +167,10 @@ impl Host {
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, sent).await;
         if let Some(path) = self.times.get() {
             let times = shared.endpoint().times().clone();
-            Keeper::new(path.clone(), None).save(&times);
+            Keeper::new(path.clone(), None).save_last(&times).await;
         }
         if let Some(path) = self.paths.get() {
-            Keeper::new(path.clone(), None).save(&memory);
+            Keeper::new(path.clone(), None).save_last(&memory).await;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a host keeps over a restart: small files, each written in one step.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,10 @@ use bentpipe_association::host::Shared;
 
 /// Time between two looks whether there is anything new. What is lost in a crash is no more than that.
 pub(crate) const PAUSE: Duration = Duration::from_secs(60);
+
+/// Times at which a file is tried at the end, and the time between them.
+const LAST_TRIES: u32 = 50;
+const LAST_PAUSE: Duration = Duration::from_millis(10);
 
 /// How often the place beside a file is asked for that others take at the same time.
 const TRIES: u32 = 1000;
@@ -72,19 +76,32 @@ impl<T: Kept> Keeper<T> {
         Self { path, saved, has_failed: false }
     }
 
-    /// Writes what is new in the place of what was there, in one step. Of two processes that do so at once each has what the other
-    /// one wrote.
-    pub(crate) fn save(&mut self, value: &T) {
+    /// Writes what is new in the place of what was there, in one step. Of two processes that do so in turn each has what the other
+    /// one wrote. Gives false where another one is at it: it may have been stopped in that moment, and nobody waits for it.
+    pub(crate) fn save(&mut self, value: &T) -> bool {
         if self.saved.as_ref().is_some_and(|saved| !value.is_news(saved)) {
-            return;
+            return true;
         }
         match self.write(value) {
             Ok(()) => self.saved = Some(value.clone()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
             Err(error) if !std::mem::replace(&mut self.has_failed, true) => {
                 tracing::warn!(path = %self.path.display(), %error, "cannot store {}", T::WHAT);
             }
             Err(_) => {}
         }
+        true
+    }
+
+    /// Writes what there is at the end, after another process if it does not take long.
+    pub(crate) async fn save_last(&mut self, value: &T) {
+        for _ in 0..LAST_TRIES {
+            if self.save(value) {
+                return;
+            }
+            tokio::time::sleep(LAST_PAUSE).await;
+        }
+        tracing::warn!(path = %self.path.display(), "another process holds {} back", T::WHAT);
     }
 
     fn write(&self, value: &T) -> io::Result<()> {
@@ -120,6 +137,9 @@ impl<T: Kept> Keeper<T> {
 }
 
 /// A file of this name that no other process writes until it is closed.
+///
+/// # Errors
+/// `WouldBlock` where another one has it; whatever it cannot be opened for.
 fn only_writer(path: &Path) -> io::Result<File> {
     for _ in 0..TRIES {
         // What somebody else left there is not written into.
@@ -146,8 +166,10 @@ fn only_writer(path: &Path) -> io::Result<File> {
             }
             Err(error) => return Err(error),
         };
-        // It waits for no more than another process takes to write a small file.
-        file.lock()?;
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => io::Error::from(io::ErrorKind::WouldBlock),
+            TryLockError::Error(error) => error,
+        })?;
         // The one that held it has given it its name, unless it is still this one.
         if is_named(&file, path) {
             return Ok(file);
@@ -216,7 +238,9 @@ mod tests {
                 scope.spawn(move || {
                     for n in 0..20 {
                         let own = Numbers([100 * number + n].into());
-                        Keeper::new(path.clone(), None).save(&own);
+                        while !Keeper::new(path.clone(), None).save(&own) {
+                            std::thread::yield_now();
+                        }
                         let there = Numbers::load(&path);
                         assert!(own.0.is_subset(&there.0), "{number}, {n}");
                     }
@@ -233,12 +257,12 @@ mod tests {
         let path = dir.path().join("text");
         let mut keeper = Keeper::new(path.clone(), None);
         for text in ["long ago", "now"] {
-            keeper.save(&text.to_owned());
+            assert!(keeper.save(&text.to_owned()));
             assert_eq!(fs::read_to_string(&path).expect("a file"), text);
         }
         assert_eq!(fs::read_dir(dir.path()).expect("the directory").count(), 1);
         fs::remove_file(&path).expect("removed");
-        keeper.save(&"now".to_owned());
+        assert!(keeper.save(&"now".to_owned()));
         assert!(!path.exists(), "nothing is new");
     }
 
@@ -249,7 +273,7 @@ mod tests {
         let precious = dir.path().join("precious");
         fs::write(&precious, "do not touch").expect("written");
         std::os::unix::fs::symlink(&precious, &beside).expect("a link");
-        Keeper::new(path.clone(), None).save(&"now".to_owned());
+        assert!(Keeper::new(path.clone(), None).save(&"now".to_owned()));
         assert_eq!(fs::read_to_string(&precious).expect("there"), "do not touch");
         assert_eq!(read(&path).expect("a file").as_deref(), Some("now"));
         let mode = std::os::unix::fs::MetadataExt::mode(&fs::metadata(&path).expect("a file"));
@@ -272,7 +296,21 @@ mod tests {
     #[test]
     fn a_directory_that_cannot_be_written_is_no_reason_to_end() {
         let mut keeper = Keeper::new("/proc/no/such/place".into(), None);
-        keeper.save(&"text".to_owned());
+        assert!(keeper.save(&"text".to_owned()));
         assert!(keeper.has_failed);
+    }
+
+    #[tokio::test]
+    async fn a_process_that_was_stopped_while_it_wrote_holds_up_nobody() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("text");
+        let stopped = only_writer(&dir.path().join("text.new")).expect("a file");
+        let mut keeper = Keeper::new(path.clone(), None);
+        assert!(!keeper.save(&"now".to_owned()));
+        assert!(!path.exists() && !keeper.has_failed);
+        let last = async { keeper.save_last(&"now".to_owned()).await };
+        // It goes on after the first of the tries.
+        tokio::join!(last, async { drop(stopped) });
+        assert_eq!(read(&path).expect("a file").as_deref(), Some("now"));
     }
 }

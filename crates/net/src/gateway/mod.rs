@@ -15,12 +15,11 @@ mod usage_file;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bentpipe_association::SecretKey;
-use bentpipe_association::host::lock;
 use bentpipe_association::secure::Security;
-use bentpipe_gateway::{Config, Counters, NeedsRestart, OuterMode, Role, Status, Usage};
+use bentpipe_gateway::{Config, Counters, NeedsRestart, OuterMode, Role, Status};
 use tokio::task::JoinSet;
 
 use self::streams::Stream;
@@ -77,8 +76,8 @@ pub struct Gateway {
     tasks: JoinSet<io::Result<()>>,
     /// Where metrics, health and status are.
     ops: Option<SocketAddr>,
-    /// What keeps what links have carried in a month.
-    usage: Option<Arc<Mutex<Keeper<Usage>>>>,
+    /// Where what links have carried in a month is kept.
+    usage: Option<PathBuf>,
 }
 
 impl Gateway {
@@ -169,8 +168,8 @@ impl Gateway {
         self.tasks.abort_all();
         self.host.shutdown().await;
         // What was carried until now counts as well.
-        if let (Some(keeper), Some(usage)) = (&self.usage, self.inner.usage()) {
-            lock(keeper).save(&usage);
+        if let (Some(path), Some(usage)) = (&self.usage, self.inner.usage()) {
+            Keeper::new(path.clone(), None).save_last(&usage).await;
         }
     }
 }
@@ -180,7 +179,7 @@ fn keep_usage(
     inner: &Arc<Inner>,
     path: PathBuf,
     tasks: &mut JoinSet<io::Result<()>>,
-) -> Result<Option<Arc<Mutex<Keeper<Usage>>>>, UsageError> {
+) -> Result<Option<PathBuf>, UsageError> {
     if inner.usage().is_none() {
         return Ok(None);
     }
@@ -188,24 +187,25 @@ fn keep_usage(
     if let Some(usage) = kept.clone() {
         inner.resume_usage(usage);
     }
-    let mut keeper = Keeper::new(path, kept);
+    let mut keeper = Keeper::new(path.clone(), kept);
     if let Some(usage) = inner.usage() {
         // Whether it can be written is said now, and not in a minute.
         keeper.save(&usage);
     }
-    let keeper = Arc::new(Mutex::new(keeper));
-    let (inner, kept) = (inner.clone(), keeper.clone());
+    let inner = inner.clone();
     tasks.spawn(async move {
         loop {
             tokio::time::sleep(kept::PAUSE).await;
             if let Some(usage) = inner.usage() {
-                let kept = kept.clone();
-                let saving = tokio::task::spawn_blocking(move || lock(&kept).save(&usage));
-                saving.await.map_err(io::Error::other)?;
+                let saving = tokio::task::spawn_blocking(move || {
+                    keeper.save(&usage);
+                    keeper
+                });
+                keeper = saving.await.map_err(io::Error::other)?;
             }
         }
     });
-    Ok(Some(keeper))
+    Ok(Some(path))
 }
 
 /// Ends when nothing works any more.
