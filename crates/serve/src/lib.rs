@@ -16,6 +16,7 @@
 
 mod answer;
 mod api;
+mod body;
 pub mod fuzz;
 mod gateways;
 mod guard;

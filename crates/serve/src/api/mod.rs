@@ -14,6 +14,7 @@ use axum::routing::{any, get, post};
 use serde::Deserialize;
 
 use crate::answer::{json, refused, text};
+use crate::body::in_time;
 use crate::guard::guard;
 use crate::page;
 use crate::state::Shared;
@@ -37,7 +38,8 @@ pub(crate) fn router(state: Shared) -> Router {
         .route("/sky", any(sky))
         .route("/sky/{kind}", post(crate::sky::file))
         .fallback(async || refused(StatusCode::NOT_FOUND, "there is nothing of this name"))
-        .layer(DefaultBodyLimit::max(LONGEST));
+        .layer(DefaultBodyLimit::max(LONGEST))
+        .layer(middleware::from_fn(in_time));
     Router::new()
         .nest("/api", api)
         .fallback(page::file)
