@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 
 LONG = """
+import signal
 import sys
 import bentpipe as bp
+
+# Who runs the tests in the background of a shell ignores it, and hands that on.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 geo = bp.scenario("geo").set("flows.file.size", "4000 GB").set("duration", "1000 h")
 print("begins", flush=True)
@@ -40,5 +44,8 @@ def test_a_signal_breaks_off_what_takes_long(work: str, tmp_path: Path) -> None:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline() == "begins\n"
         process.send_signal(signal.SIGINT)
-        said, wrong = process.communicate(timeout=60)
+        try:
+            said, wrong = process.communicate(timeout=60)
+        finally:
+            process.kill()
         assert (said, process.returncode) == ("broken off\n", 3), wrong
