@@ -152,11 +152,13 @@ lint: deny
 		$(CARGO) clippy --locked -p bentpipe-cli --no-default-features --features $$features -- -D warnings || exit 1; done
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
 
-# Whether the oldest Rust that is promised builds it, if it is installed: `rustup toolchain install 1.90`.
+# Whether the oldest Rust that is promised builds it: `rustup toolchain install VERSION` first, unless it is the one in use, which
+# `make lint` tries.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 msrv:
-	rustup run $(MSRV) cargo check --workspace --all-targets --locked --target-dir target/msrv
+	@if rustc --version | grep -q ' $(MSRV)\.'; then echo "Rust $(MSRV) is in use: make lint tries it"; else \
+		rustup run $(MSRV) cargo check --workspace --all-targets --locked --target-dir target/msrv; fi
 
 # The documentation of the crates, and the site.
 docs: site
