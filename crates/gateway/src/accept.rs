@@ -13,7 +13,7 @@ use crate::carrier::Carrier;
 use crate::flow::Reach;
 use crate::flows::{Flow, Room};
 use crate::open::{self, Destination, Open, Verdict};
-use crate::peer::Remote;
+use crate::peer::{Remote, ended};
 use crate::{Gateway, Network, Tasks as _, Tcp as _, relay};
 use bentpipe_association::host::{Connection, Joining};
 
@@ -61,7 +61,7 @@ async fn greet<N: Network>(inner: &Gateway<N>, connection: Connection) -> io::Re
     match open {
         Open::Hold => {
             if !remote.is_up.swap(true, Ordering::Relaxed) {
-                remote.say_whether_up(true, inner.seconds());
+                remote.say_up(inner.seconds());
             }
             remote.holds.fetch_add(1, Ordering::Relaxed);
             let address = inner.host.peer_state(remote.key).address;
@@ -73,11 +73,11 @@ async fn greet<N: Network>(inner: &Gateway<N>, connection: Connection) -> io::Re
                     "peer {name}: connected from {one} and {other} in alternation; do two terminals use the same key?"
                 );
             }
-            while let Ok(Some(_)) = connection.read_bytes().await {}
+            let why = ended(&connection).await;
             // A terminal that was restarted holds another one by now.
             if remote.holds.fetch_sub(1, Ordering::Relaxed) == 1 {
                 remote.is_up.store(false, Ordering::Relaxed);
-                remote.say_whether_up(false, inner.seconds());
+                remote.say_down(&why, inner.seconds());
             }
             Ok(())
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use bentpipe_association::PublicKey;
+use bentpipe_association::host::Connection;
 use bentpipe_units::Span;
 use tokio::sync::Semaphore;
 
@@ -73,17 +74,27 @@ pub(crate) async fn hold<N: Network>(inner: Arc<Gateway<N>>, name: String) -> io
         if let Ok(connection) = connected
             && connection.write_bytes(open::frame(&Open::Hold)).await.is_ok()
         {
-            remote.say_whether_up(true, inner.seconds());
+            remote.say_up(inner.seconds());
             remote.is_up.store(true, Ordering::Relaxed);
-            // It says nothing; this ends when it is unreachable.
-            while let Ok(Some(_)) = connection.read_bytes().await {}
+            let why = ended(&connection).await;
             remote.is_up.store(false, Ordering::Relaxed);
-            remote.say_whether_up(false, inner.seconds());
+            remote.say_down(&why, inner.seconds());
             was_said = true;
         } else if !std::mem::replace(&mut was_said, true) {
             remote.say_silent();
         }
         inner.network.sleep(RETRY).await;
+    }
+}
+
+/// Waits until a connection ends on which nothing is said, and tells why it did.
+pub(crate) async fn ended(connection: &Connection) -> String {
+    loop {
+        match connection.read_bytes().await {
+            Ok(Some(_)) => {}
+            Ok(None) => return "it ended the connection".to_owned(),
+            Err(error) => return error.to_string(),
+        }
     }
 }
 
@@ -120,13 +131,17 @@ impl Remote {
         );
     }
 
-    /// Says whether it is up.
-    pub(crate) fn say_whether_up(&self, is_up: bool, second: u64) {
-        let name = &self.name;
-        match self.lines.admit(second) {
-            Some(_) if is_up => tracing::info!("peer {name}: up"),
-            Some(_) => tracing::warn!("peer {name}: down"),
-            None => {}
+    /// Says that it is up.
+    pub(crate) fn say_up(&self, second: u64) {
+        if self.lines.admit(second).is_some() {
+            tracing::info!("peer {}: up", self.name);
+        }
+    }
+
+    /// Says that it is down, and why.
+    pub(crate) fn say_down(&self, why: &str, second: u64) {
+        if self.lines.admit(second).is_some() {
+            tracing::warn!("peer {}: down: {why}", self.name);
         }
     }
 
