@@ -224,7 +224,11 @@ async fn one_entry_that_fails_does_not_stop_the_others() {
     assert_eq!(sent.map(|o| (o.done, o.failed)).expect("an outcome"), (1, 2));
     assert_eq!(received.map(|o| (o.done, o.failed)).expect("an outcome"), (1, 2));
     let failures = failures.into_inner().expect("a list");
-    assert_eq!(failures.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["b", "c"]);
+    let failed: Vec<_> = failures
+        .iter()
+        .map(|(name, why)| (name.as_str(), why.starts_with("at the receiver: ")))
+        .collect();
+    assert_eq!(failed, [("b", true), ("c", false)], "{failures:?}");
     assert_eq!(fs::read(to.path().join("a")).expect("read"), pattern(100_000));
 }
 

@@ -1,6 +1,6 @@
 //! The sender's side.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -54,6 +54,8 @@ struct News {
     settled: Vec<Option<Fate>>,
     /// Entries of which it is not.
     left: usize,
+    /// Those that could not be read here: what the receiver says of them is what it was told.
+    unread: BTreeSet<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,8 +109,12 @@ pub async fn send<R: Runtime, O: Source>(
     progress: impl Fn(Progress),
 ) -> Result<Outcome, TransferError> {
     let shared = Shared::default();
-    *shared.news() =
-        News { have: HashMap::new(), settled: vec![None; entries.len()], left: entries.len() };
+    *shared.news() = News {
+        have: HashMap::new(),
+        settled: vec![None; entries.len()],
+        left: entries.len(),
+        unread: BTreeSet::new(),
+    };
     let mut writer = Writer {
         runtime,
         connection,
@@ -166,6 +172,9 @@ impl<R: Runtime, O: Source, S: Streams, P: Fn(Progress)> Writer<'_, R, O, S, P> 
                 Ok((file, stamp)) => self.write_file(&file, stamp, number as u64, &offer).await?,
                 Err(error) => Message::Skip { reason: error.to_string() },
             };
+            if matches!(end, Message::Skip { .. }) {
+                self.shared.news().unread.insert(number as u64);
+            }
             self.connection.write_bytes(message(&end)).await?;
             if end == Message::Keep && self.shared.news().settle(number as u64, Fate::Done) {
                 self.shared.settled.notify_one();
@@ -358,6 +367,8 @@ async fn read_replies(
             Reply::Done { .. } => news.settle(entry, Fate::Done).then_some(Progress::Done { name }),
             Reply::Failed { reason, .. } => {
                 let reason = crate::frames::reason(&reason);
+                let is_theirs = !news.unread.contains(&entry);
+                let reason = if is_theirs { format!("at the receiver: {reason}") } else { reason };
                 news.settle(entry, Fate::Failed).then_some(Progress::Failed { name, reason })
             }
             Reply::Skipped { reason, .. } => {
