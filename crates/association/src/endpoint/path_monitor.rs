@@ -210,6 +210,10 @@ impl PathMonitor {
 
     /// The peer has answered a probe. True when it is the latest one that it has.
     pub(super) fn answered(&mut self, now: Instant, path: usize, serial: u32) -> bool {
+        // A TCP connection tells at once what it has held back, while UDP is asked again and again: after an outage it would be
+        // first, for as long as it takes UDP to prove that it works.
+        let udp = self.paths.get(path).and_then(|path| path.instead_of);
+        let is_needed = udp.is_none_or(|udp| self.paths[udp].good == 0);
         let Some(path) = self.paths.get_mut(path) else { return false };
         let sent = path.sent.iter().position(|(sent, _)| *sent == serial);
         let Some(offset) = sent else { return false };
@@ -230,7 +234,7 @@ impl PathMonitor {
         if !path.up {
             path.next = path.next.min(now + DOWN);
         }
-        if path.good >= GOOD {
+        if path.good >= GOOD && is_needed {
             path.up = true;
         }
         later
@@ -456,6 +460,17 @@ mod tests {
         let (changes, probes) = run(&mut monitor, 20_000, 40_000, |path, _| path == 1);
         assert_eq!(changes.last().map(|change| change.1), Some(2), "{changes:?}");
         assert!(probes[1] > 10);
+    }
+
+    #[test]
+    fn tcp_that_has_held_back_probes_of_an_outage_does_not_take_the_place_of_udp() {
+        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Outer::Udp), (0, Outer::Tcp)]));
+        let back = |path| if path == 0 { 40_000 } else { 39_300 };
+        let works = |path, ms| ms < 20_000 || ms >= back(path);
+        let (changes, probes) = run(&mut monitor, 0, 60_000, works);
+        let up: Vec<_> = changes.iter().map(|(_, up)| *up).collect();
+        assert_eq!(up, [0, 1], "{changes:?}");
+        assert!(changes[1].0 < 42_500 && probes[1] > 10, "{changes:?}, {probes:?}");
     }
 
     #[test]
