@@ -17,13 +17,11 @@ impl Steady {
     /// An interval ended in which the queue was so long, or so that the window `sheds` most of it.
     pub(super) fn look_for_others(&mut self, queue: Span, sheds: bool) {
         let slow_start = matches!(self.stage, Stage::Start);
-        // Where more is lost than usually what arrives tells nothing.
-        if sheds || self.known.loses() {
+        let interval = self.known.interval();
+        // After an outage, or where more is lost than usually, what arrives tells nothing.
+        if sheds || interval.paused || self.known.loses() {
             self.company.forget();
-        } else if self.known.interval().limited
-            && !slow_start
-            && queue <= self.known.target() * SUDDEN
-        {
+        } else if interval.limited && !slow_start && queue <= self.known.target() * SUDDEN {
             let is_empty = queue * 4 < self.known.target();
             self.company.look(self.known.base(), self.known.part_of_best(), is_empty);
         }

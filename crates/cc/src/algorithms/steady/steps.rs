@@ -11,6 +11,10 @@ use crate::PathView;
 /// carried not long ago; it doubles then.
 const FASTEST: f64 = 0.5;
 const FIRST: f64 = 0.125;
+/// The most after that, as far as the path carried it not long ago.
+const MOST_AT_ONCE: f64 = 3.0;
+/// The fastest growth beside others who have about as much.
+const FASTEST_BESIDE: f64 = 0.125;
 /// What is missing doubles so often.
 const STEPS: u32 = 5;
 /// Part of the target by which a window grows that has its queue.
@@ -134,12 +138,15 @@ impl Steady {
             Others::None => (missing, FASTEST),
             // Those who came take first what is left.
             Others::Newer => return self.window.add(self.equal_step()),
-            Others::Equal => (missing, FIRST),
+            Others::Equal => (missing, FASTEST_BESIDE),
             Others::Older => (FASTEST, FASTEST),
         };
         let is_far = self.is_alone() && self.known.is_far(cwnd, queue);
         let (growth, next) = match (climb, is_empty && is_far) {
-            (Climb::First | Climb::Doubles, true) => (1.0, Climb::Doubles),
+            (Climb::First | Climb::Doubles, true) => {
+                let missing = self.known.best_window() / cwnd - 1.0;
+                (missing.clamp(FIRST, MOST_AT_ONCE), Climb::Doubles)
+            }
             (Climb::Steps(_), true) => (FIRST, Climb::First),
             (Climb::Steps(steps), false) => {
                 let growth = first * f64::from(1u32 << steps);
