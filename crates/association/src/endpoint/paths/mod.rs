@@ -253,6 +253,8 @@ impl Paths {
         }
         // Its link may have been closed in the meantime.
         self.choose();
+        // A peer that watches its paths has said which one to use: an answer that TCP has held back for long says less.
+        self.follow_peer();
     }
 
     /// The newest datagram of the peer came by this route. If the peer is elsewhere now, it has to prove it.

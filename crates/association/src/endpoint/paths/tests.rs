@@ -128,3 +128,15 @@ fn an_answer_by_a_link_that_was_closed_meanwhile_does_not_open_it() {
     paths.answered_by(1);
     assert_eq!((paths.main(), paths.is_up(1)), (0, false));
 }
+
+#[test]
+fn an_answer_by_another_path_than_the_peer_uses_is_no_reason_to_leave_that() {
+    let mut paths = Paths::single(route(1));
+    receive(&mut paths, probe(1, 1, 0, 1), route(2));
+    receive(&mut paths, probe(0, 2, 0, 1), route(1));
+    paths.answered_by(1);
+    assert_eq!(paths.main(), 0, "the peer said so");
+    receive(&mut paths, probe(1, 3, 1, 2), route(2));
+    paths.answered_by(0);
+    assert_eq!(paths.main(), 1);
+}
