@@ -20,10 +20,12 @@ impl Keepalive {
         Self { last_heard: now, asked: 0, due: false }
     }
 
-    /// The peer was heard.
+    /// The peer was heard. True when it had been asked: the next question leaves sooner than it would have.
     #[inline]
-    pub(super) const fn heard(&mut self, now: Instant) {
+    pub(super) const fn heard(&mut self, now: Instant) -> bool {
+        let asked = self.asked > 0;
         (self.last_heard, self.asked) = (now, 0);
+        asked
     }
 
     /// The connection opened; how often the peer was asked before stands.
@@ -93,7 +95,8 @@ mod tests {
             assert!(silence.take_due());
         }
         assert_eq!(silence.handle_timeout(at(120), &config), Err(Exhausted));
-        silence.heard(at(120));
+        assert!(silence.heard(at(120)), "100 s from now, not 120");
         assert_eq!(silence.deadline(&config), Some(at(220)));
+        assert!(!silence.heard(at(121)));
     }
 }

@@ -107,6 +107,19 @@ fn an_idle_connection_asks_and_gives_up() {
 }
 
 #[test]
+fn data_after_a_question_tell_the_host_that_the_next_question_leaves_sooner() {
+    let (keepalive, keepalive_interval) = (Span::from_secs(10), Span::from_secs(75));
+    let mut script = Script::open(Config { keepalive, keepalive_interval, ..plain() });
+    script.pass(10_000);
+    script.expect(&[("", 0, 1, 0)]);
+    script.end.take_timer_dirty();
+    let asks_at = script.end.poll_timeout();
+    script.hear(peer(".", 1, 1, 1_000));
+    assert!(script.end.poll_timeout() < asks_at);
+    assert!(script.end.take_timer_dirty());
+}
+
+#[test]
 fn the_first_sample_gives_a_timeout_of_three_round_trips() {
     let config = Config { rto_min: ms(1), ..plain() };
     let mut script = Script::open(config);

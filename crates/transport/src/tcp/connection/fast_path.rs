@@ -173,7 +173,7 @@ impl Connection {
     #[inline(always)]
     fn note_header(&mut self, now: Instant, segment: &Segment, offset: i64) {
         self.take_timestamps(now, segment, offset);
-        self.keepalive.heard(now);
+        self.dirty.mark_timer(self.keepalive.heard(now));
     }
 
     /// Writes the next full segment of new data, if nothing else is to be said and nothing but the windows decides
