@@ -143,14 +143,15 @@ impl UnderWay {
         picked
     }
 
-    /// When the last of all was sent, if a packet may still be missing.
+    /// When the last of all was sent, if it is not known of all what became of them.
     pub(crate) fn last_sent(&self) -> Option<Instant> {
         self.sent.back().filter(|_| self.is_open()).map(|sent| sent.at)
     }
 
-    /// Whether a packet may still be missing.
+    /// Whether a packet may still be missing, or counts as under way. Parity does, although nobody retransmits it.
     pub(crate) fn is_open(&self) -> bool {
-        self.sent.iter().rev().any(|sent| !sent.arrived && !sent.body.is_empty())
+        let is_open = |sent: &Sent| sent.lost_at.is_none() || !sent.body.is_empty();
+        self.sent.iter().rev().any(|sent| !sent.arrived && is_open(sent))
     }
 
     /// Forgets what was sent before then. Returns bytes of which it is not known what became of them.
@@ -381,5 +382,18 @@ mod tests {
         assert_eq!(under_way.tail(at(0)), [Seq32::new(8)], "nothing overtook it by three");
         under_way.report(at(900), &report(10, &[]), &terms(0));
         assert!(!under_way.is_open());
+    }
+
+    #[test]
+    fn parity_of_which_nobody_tells_is_under_way_until_it_is_forgotten() {
+        let mut under_way = block(3);
+        under_way.report(at(600), &report(10, &[]), &terms(0));
+        assert_eq!((under_way.last_sent(), under_way.forget(at(12))), (Some(at(12)), 200));
+        assert_eq!((under_way.forget(at(13)), under_way.last_sent()), (100, None));
+        let mut lost = block(3);
+        lost.report(at(600), &report(13, &[10, 11]), &terms(0));
+        assert!(lost.is_open());
+        lost.report(at(600), &report(13, &[]), &terms(0));
+        assert!(!lost.is_open());
     }
 }

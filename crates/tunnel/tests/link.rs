@@ -1,8 +1,11 @@
 //! Two tunnels over a link that loses, delays and reorders: what is offered arrives, once and in order.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use bentpipe_cc::Choice;
 use bentpipe_link::{Stream, Streams};
+use bentpipe_transport::xstp::{self, SharedMember, SharedPath};
 use bentpipe_tunnel::{Config, Datagram, Message, Protection, Tunnel};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Ecn;
@@ -250,4 +253,33 @@ fn the_last_datagram_arrives_although_nothing_follows() {
     }
     // Four packets, none lost: 0.81. Each once more: 0.99, less where reports are lost.
     assert!(arrived >= 195, "{arrived}");
+}
+
+#[test]
+fn parity_that_was_lost_does_not_close_a_window_of_one_packet_for_ever() {
+    let one = BTreeMap::from([("window".to_owned(), 1.0)]);
+    let controller = Choice::new("fixed", one).expect("a controller");
+    let path = SharedPath::new(Arc::new(xstp::Config { controller, ..Default::default() }));
+    let [mut here, mut there] = [1, 2].map(|seed| Tunnel::new(Config::default(), seed));
+    here.set_protection(Protection::Ratio(0.5));
+    here.set_window(Some(SharedMember::new(&path)));
+    let mut now = Instant::ZERO;
+    for n in 0..20 {
+        assert!(here.offer(now, datagram(1, n, 1_000)));
+        // All that arrives are packets, and the reports of them.
+        for _ in 0..100 {
+            while let Some(message) = here.poll_transmit(now, ROOM) {
+                if matches!(message, Message::Packet(_)) {
+                    there.handle_message(now, Ecn::NotCapable, message);
+                }
+            }
+            now += Span::from_millis(100);
+            if let Some(report) = there.poll_report(now) {
+                here.handle_message(now, Ecn::NotCapable, report);
+            }
+            here.handle_timeout(now);
+            there.handle_timeout(now);
+        }
+        assert_eq!(there.poll_datagram().map(|came| number(&came)), Some(n));
+    }
 }
