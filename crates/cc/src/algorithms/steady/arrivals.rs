@@ -36,6 +36,8 @@ pub(super) struct Arrivals {
     /// Bytes of earlier intervals that were too few: lost, and all.
     few: (f64, f64),
     limited: bool,
+    /// The interval before was a pause.
+    paused: bool,
     /// The largest window.
     cwnd: f64,
     /// When the newest that arrived was sent, now and as the interval began.
@@ -53,6 +55,7 @@ impl Default for Arrivals {
             lost: ByteCount::ZERO,
             few: (0.0, 0.0),
             limited: false,
+            paused: false,
             cwnd: 0.0,
             sent: Instant::ZERO,
             sent_before: Instant::ZERO,
@@ -102,7 +105,9 @@ impl Arrivals {
         let (limited, sent) = (self.limited, [self.sent_before, self.sent]);
         // After a pause an interval is longer than what arrived in it, and what was lost is an outage's.
         let paused = took > base.max(LEAST) * 2;
-        let lost = if paused { None } else { self.lost_part(arrived, path.mss) };
+        // So is much of what is found lost in the next one.
+        let of_outage = std::mem::replace(&mut self.paused, paused) || paused;
+        let lost = if of_outage { None } else { self.lost_part(arrived, path.mss) };
         // No more than a window arrives in a round trip, whatever repairs acknowledge at once.
         let most = self.cwnd / base.max(LEAST).as_secs_f64();
         let rate = (arrived.get() as f64 / took.as_secs_f64()).min(most);
@@ -125,5 +130,44 @@ impl Arrivals {
         let shows = all >= SAMPLE * mss.get() as f64;
         self.few = if shows { (0.0, 0.0) } else { (lost, all) };
         shows.then_some(lost / all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Play;
+
+    /// The parts that were lost by the ends of intervals of a second, in each of which so many segments arrived and were lost; the
+    /// second one is a pause of 30 s.
+    fn lost(intervals: &[(u64, u64)]) -> Vec<Option<f64>> {
+        let (mut play, mut arrivals) = (Play::new("steady", &[]), Arrivals::default());
+        let base = Span::from_secs(1);
+        let parts = intervals.iter().enumerate().map(|(n, &(arrived, lost))| {
+            play.wait(if n == 1 { 30.0 } else { 1.0 });
+            play.path.delivered += play.bytes(arrived);
+            arrivals.lost(play.bytes(lost));
+            let bytes = play.bytes(arrived);
+            let ack = Ack {
+                bytes,
+                advanced: bytes,
+                segments: arrived,
+                newest_sent_at: play.path.now.before(base),
+                rate_sample: None,
+                acks: arrived,
+                in_recovery: false,
+                repairing: false,
+                lost: ByteCount::ZERO,
+                marked: ByteCount::ZERO,
+            };
+            arrivals.take(&play.path, &ack, base, 1e6).expect("an interval").lost
+        });
+        parts.collect()
+    }
+
+    #[test]
+    fn what_is_found_lost_in_and_right_after_a_pause_is_that_of_the_outage() {
+        let seen = lost(&[(90, 10), (1, 50), (100, 100), (75, 25)]);
+        assert_eq!(seen, [Some(0.1), None, None, Some(0.25)]);
     }
 }
