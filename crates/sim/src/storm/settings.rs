@@ -92,8 +92,14 @@ impl Settings {
         BitRate::from_bps(500_000 << random.below(6))
     }
 
-    /// Most connections with one peer at a time: those that end are there for a while beside those that follow them.
+    /// Most connections with one peer at a time: a flow over two links has one on each, and those that end are there for a
+    /// while beside those that follow them.
     pub(super) const fn most_connections(&self) -> usize {
-        self.connections + self.connections / 4 + 8
+        let each = if self.is_bonded() { 2 } else { 1 };
+        each * (self.connections + self.connections / 4) + 8
+    }
+
+    const fn is_bonded(&self) -> bool {
+        matches!(self.second, Some(Second::Bonded | Second::Spilling | Second::Capped))
     }
 }
