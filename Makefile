@@ -88,17 +88,10 @@ interop: setup
 	BENTPIPE_USRSCTP_MB=100 $(CARGO) test --locked -p bentpipe-net --test usrsctp
 
 # A Debian package, with the notices of those whose work is in it.
-CARGO_DEB = 3.8.0
 DEB = $(OUT)/bentpipe.deb
 
 deb: page dist
-	@$(CARGO) deb --version 2>/dev/null | grep -q '$(CARGO_DEB)' || \
-		$(CARGO) install --locked cargo-deb --version $(CARGO_DEB)
-	rm -rf packaging/out && mkdir -p packaging/out $(OUT)
-	sh packaging/notices.sh packaging/out/NOTICES
-	$(DIST) man packaging/out/man
-	for shell in bash zsh fish; do $(DIST) completions $$shell > packaging/out/bentpipe.$$shell || exit 1; done
-	$(CARGO) deb --no-build --profile dist -p bentpipe-cli --output $(DEB)
+	sh packaging/deb.sh $(DEB)
 
 # Installs the package here, checks it and removes it. Needs root, and is no part of `make test`: it has to
 # build the program for a release first.
