@@ -1,23 +1,17 @@
 #!/bin/sh
-# Makes everything that is handed out, into one folder: wheels, static programs, a Debian package, an image for containers, notices of
-# third parties, bills of material and checksums.
+# Makes everything that is handed out, into one folder: wheels, programs, a Debian package, images for containers, notices of third
+# parties, bills of material and checksums. Runs on Linux; zig compiles and links for the others.
 # Usage: packaging/release.sh DIR [TARGET...]
 #
-# Without targets they are those that this machine's system can build: on Linux x86_64 and aarch64, each with glibc and musl, by
-# zig; on macOS both of its processors; on Windows its own. Whatever fails ends it, so that a folder that is complete is so.
+# Without targets they are those below. Whatever fails ends it, so that a folder with SHA256SUMS is complete. The same commit, built in
+# the same folder by the same tools, gives the same bytes.
 set -eu
 cd "$(dirname "$0")/.."
 
 out=$1
 shift
-system=$(uname -s)
-if [ $# = 0 ]; then
-    case $system in
-        Linux) set -- x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu x86_64-unknown-linux-musl aarch64-unknown-linux-musl ;;
-        Darwin) set -- x86_64-apple-darwin aarch64-apple-darwin ;;
-        *) set -- x86_64-pc-windows-msvc ;;
-    esac
-fi
+[ $# != 0 ] || set -- x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu x86_64-unknown-linux-musl aarch64-unknown-linux-musl \
+    x86_64-pc-windows-gnu aarch64-apple-darwin
 python=${PYTHON:-.venv/bin/python}
 target_dir=${CARGO_TARGET_DIR:-target}
 say() { echo "release: $*" >&2; }
@@ -26,66 +20,77 @@ mkdir -p "$out"
 [ -z "$(ls -A "$out")" ] || { say "$out is not empty"; exit 1; }
 out=$(cd "$out" && pwd)
 PATH="$(cd "$(dirname "$python")" && pwd):$PATH"
-"$python" -c 'import maturin' || { say "$python has no maturin: pip install maturin"; exit 1; }
-[ "$system" != Linux ] || "$python" -c 'import ziglang' || { say "$python has no zig: pip install ziglang"; exit 1; }
-need() {
-    cargo "$1" --version 2>/dev/null | grep -q "$2" || cargo install --locked "cargo-$1" --version "$2" $3
-}
-need cyclonedx 0.5.9 ""
-[ "$system" != Linux ] || need zigbuild 0.24.1 ""
+{ "$python" -c 'import maturin, ziglang' && cargo-zigbuild --version >/dev/null; } ||
+    { say "$python has no maturin or no zig: pip install -r packaging/requirements.txt"; exit 1; }
+cargo cyclonedx --version 2>/dev/null | grep -q 0.5.9 || cargo install --debug --locked cargo-cyclonedx --version 0.5.9
 version=$("$python" - <<'END'
 import json, subprocess
 packages = json.loads(subprocess.check_output(["cargo", "metadata", "--no-deps", "--format-version", "1"]))["packages"]
 print(next(package["version"] for package in packages if package["name"] == "bentpipe-cli"))
 END
 )
+# What writes a time into an archive takes that of the commit.
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
 
 say "notices of third parties"
 make page
 sh packaging/notices.sh "$out/NOTICES"
+export NOTICES="$out/NOTICES"
 
 for target in "$@"; do
     say "$target"
-    rustup target add -q "$target"
+    rustup target add "$target"
+    exe='' suffix='' features=''
     case $target in
-        *-linux-gnu) build=zigbuild suffix=.2.17 compatible="--zig --compatibility manylinux2014" ;;
-        *-linux-musl) build=zigbuild suffix= compatible="--zig --compatibility musllinux_1_2" ;;
-        *) build=build suffix= compatible= ;;
+        # The oldest glibc that is served.
+        *-linux-gnu) suffix=.2.17 wheel=manylinux2014 ;;
+        *-linux-musl) wheel=musllinux_1_2 ;;
+        # Sockets, namespaces and signals of the other features are Linux' own.
+        *-windows-*) exe=.exe wheel=pypi features='--no-default-features --features sim,parquet' ;;
+        *) wheel=pypi features='--no-default-features --features sim,parquet' ;;
     esac
-    exe=
-    case $target in *windows*) exe=.exe ;; esac
-    cargo $build --locked --profile dist --target "$target$suffix" -p bentpipe-cli
+    # The words are arguments.
+    # shellcheck disable=SC2086
+    cargo zigbuild --locked --profile dist --target "$target$suffix" -p bentpipe-cli $features
     program=$target_dir/$target/dist/bentpipe$exe
+
+    # A program for glibc comes in a wheel or in a package.
     case $target in
-        *-linux-musl)
+        *-linux-gnu) ;;
+        *)
             name=bentpipe-$version-$target
             mkdir -p "$out/$name"
-            install -m 755 "$program" "$out/$name/bentpipe"
-            cp LICENSE-APACHE LICENSE-MIT README.md "$out/NOTICES" "$out/$name/"
-            tar -C "$out" --owner=0 --group=0 --numeric-owner --sort=name --mtime=@0 -czf "$out/$name.tar.gz" "$name"
-            "$python" packaging/oci.py "$out/$name" "$version" "${target%%-*}" "$out/bentpipe-$version-oci-${target%%-*}.tar"
+            install -m 755 "$program" "$out/$name/"
+            cp LICENSE-APACHE LICENSE-MIT README.md "$NOTICES" "$out/$name/"
+            tar -C "$out" --owner=0 --group=0 --numeric-owner --sort=name --mtime="@$SOURCE_DATE_EPOCH" --mode=u=rwX,go=rX -cf - "$name" |
+                gzip -n > "$out/$name.tar.gz"
+            case $target in
+                *-linux-musl) "$python" packaging/oci.py "$out/$name" "$version" "${target%%-*}" "$out/bentpipe-$version-oci-${target%%-*}.tar" ;;
+            esac
             rm -r "${out:?}/$name"
             ;;
     esac
+
     rm -rf crates/python/wheel && mkdir -p crates/python/wheel/scripts crates/python/wheel/data/share/doc/bentpipe
     install -m 755 "$program" crates/python/wheel/scripts/
-    cp "$out/NOTICES" crates/python/wheel/data/share/doc/bentpipe/
-    # The words are arguments.
-    # shellcheck disable=SC2086
-    maturin build --quiet --locked --profile dist --manifest-path crates/python/Cargo.toml --target "$target" --out "$out" $compatible
-done
+    cp "$NOTICES" crates/python/wheel/data/share/doc/bentpipe/
+    maturin build --quiet --locked --profile dist --manifest-path crates/python/Cargo.toml --target "$target" --out "$out" \
+        --zig --compatibility "$wheel"
 
-if [ "$system" = Linux ]; then
-    say "the Debian package"
-    make deb OUT="$out"
-    mv "$out/bentpipe.deb" "$out/bentpipe_${version}_$(dpkg --print-architecture).deb"
-fi
+    if [ "$target" = "$(uname -m)-unknown-linux-gnu" ]; then
+        sh packaging/deb.sh "$out/bentpipe_${version}_$(dpkg --print-architecture).deb" "$target"
+    fi
+done
 
 say "bills of material"
 for crate in cli python; do
-    cargo cyclonedx --quiet --format json --spec-version 1.5 --manifest-path crates/$crate/Cargo.toml --override-filename "bentpipe-$crate.cdx"
-    mv "crates/$crate/bentpipe-$crate.cdx.json" "$out/"
+    # Of all targets: rather a crate too many than one too few. It writes one for each crate of the workspace.
+    cargo cyclonedx --quiet --format json --spec-version 1.5 --target all --manifest-path crates/$crate/Cargo.toml \
+        --override-filename "bentpipe-$crate.cdx"
+    sed "s|file://$PWD/|file:///|g" "crates/$crate/bentpipe-$crate.cdx.json" > "$out/bentpipe-$crate.cdx.json"
     find crates -name "bentpipe-$crate.cdx.json" -delete
 done
-(cd "$out" && sha256sum -- * > SHA256SUMS)
+sums=$(cd "$out" && sha256sum -- *)
+echo "$sums" > "$out/SHA256SUMS"
 say "$(wc -l < "$out/SHA256SUMS") files in $out"
