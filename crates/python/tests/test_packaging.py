@@ -1,10 +1,11 @@
-"""What is handed out: the wheel with its command, and the image for containers."""
+"""What is handed out: the wheel with its command, the image for containers, and the notices of both."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -90,3 +91,10 @@ def test_an_image_has_the_program_and_its_notices_and_is_the_same_twice(tmp_path
     config = json.loads(files["blobs/" + manifest["config"]["digest"].replace(":", "/")])
     assert config["config"]["Entrypoint"] == ["/bentpipe"]
     assert config["rootfs"]["diff_ids"] == [layer["digest"] for layer in manifest["layers"]]
+
+
+def test_the_notices_are_of_every_target_that_is_handed_out() -> None:
+    triple = re.compile(r"\b(?:x86_64|aarch64)-\w+-\w+(?:-\w+)?")
+    release = (ROOT / "packaging" / "release.sh").read_text()
+    targets = triple.findall(release[release.index("set -- ") : release.index("python=")])
+    assert targets and targets == triple.findall((ROOT / "packaging" / "about.toml").read_text())
