@@ -41,14 +41,14 @@ export NOTICES="$out/NOTICES"
 for target in "$@"; do
     say "$target"
     rustup target add "$target"
-    exe='' suffix='' features=''
+    exe='' suffix='' features='' wheel=''
     case $target in
         # The oldest glibc that is served.
         *-linux-gnu) suffix=.2.17 wheel=manylinux2014 ;;
         *-linux-musl) wheel=musllinux_1_2 ;;
-        # Sockets, namespaces and signals of the other features are Linux' own.
-        *-windows-*) exe=.exe wheel=pypi features='--no-default-features --features sim,parquet' ;;
-        *) wheel=pypi features='--no-default-features --features sim,parquet' ;;
+        # What the other features take is Linux' own (docs/open-points.md says what, and why there is no wheel).
+        *-windows-*) exe=.exe features='--no-default-features --features sim' ;;
+        *) features='--no-default-features --features sim' ;;
     esac
     # The words are arguments.
     # shellcheck disable=SC2086
@@ -72,11 +72,13 @@ for target in "$@"; do
             ;;
     esac
 
-    rm -rf crates/python/wheel && mkdir -p crates/python/wheel/scripts crates/python/wheel/data/share/doc/bentpipe
-    install -m 755 "$program" crates/python/wheel/scripts/
-    cp "$NOTICES" crates/python/wheel/data/share/doc/bentpipe/
-    maturin build --quiet --locked --profile dist --manifest-path crates/python/Cargo.toml --target "$target" --out "$out" \
-        --zig --compatibility "$wheel"
+    if [ -n "$wheel" ]; then
+        rm -rf crates/python/wheel && mkdir -p crates/python/wheel/scripts crates/python/wheel/data/share/doc/bentpipe
+        install -m 755 "$program" crates/python/wheel/scripts/
+        cp "$NOTICES" crates/python/wheel/data/share/doc/bentpipe/
+        maturin build --quiet --locked --profile dist --manifest-path crates/python/Cargo.toml --target "$target" --out "$out" \
+            --zig --compatibility "$wheel"
+    fi
 
     if [ "$target" = "$(uname -m)-unknown-linux-gnu" ]; then
         sh packaging/deb.sh "$out/bentpipe_${version}_$(dpkg --print-architecture).deb" "$target"
