@@ -3,8 +3,8 @@
 # parties, bills of material and checksums. Runs on Linux; zig compiles and links for the others.
 # Usage: packaging/release.sh DIR [TARGET...]
 #
-# Without targets they are those below. Whatever fails ends it, so that a folder with SHA256SUMS is complete. The same commit, built in
-# the same folder by the same tools, gives the same bytes.
+# Without targets they are those below. Whatever fails ends it, so that a folder with SHA256SUMS is complete. What is packed is as old
+# as the commit, so that the same programs give the same archives.
 set -eu
 cd "$(dirname "$0")/.."
 
