@@ -32,6 +32,8 @@ END
 # What writes a time into an archive takes that of the commit.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
+# The oldest macOS for its processors; zig takes a new one.
+export MACOSX_DEPLOYMENT_TARGET=11.0
 
 say "notices of third parties"
 make page
