@@ -3,7 +3,7 @@
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Every crate and its layer, bottom up. Nothing may depend on one without a layer, except in tests.
-const TABLE: [(&str, Option<u8>); 27] = [
+const TABLE: [(&str, Option<u8>); 28] = [
     ("units", Some(0)),
     ("wire", Some(1)),
     ("cc", Some(1)),
@@ -18,6 +18,7 @@ const TABLE: [(&str, Option<u8>); 27] = [
     ("bond", Some(3)),
     ("association", Some(4)),
     ("transfer", Some(5)),
+    ("bundle", Some(5)),
     ("gateway", Some(5)),
     ("system", Some(5)),
     ("sim", Some(6)),
@@ -36,7 +37,7 @@ const TABLE: [(&str, Option<u8>); 27] = [
 /// Crates that may use tokio.
 const RUNTIMES: [&str; 7] = ["system", "net", "monitor", "serve", "bentpipe", "cli", "python"];
 /// Crates of futures, which run on any executor.
-const FUTURES: [&str; 4] = ["association", "transfer", "gateway", "sim"];
+const FUTURES: [&str; 5] = ["association", "transfer", "bundle", "gateway", "sim"];
 /// What they may have of tokio: what needs neither a clock nor a thread.
 const WITHOUT_RUNTIME: [&str; 3] = ["sync", "macros", "io-util"];
 

@@ -15,7 +15,7 @@ const MOST_FILES: usize = 4;
 /// Fields of a struct, but for configurations.
 const MOST_FIELDS: usize = 20;
 /// Crates whose state machines this holds for.
-const MACHINES: [&str; 4] = ["transport", "association", "gateway", "sim"];
+const MACHINES: [&str; 5] = ["transport", "association", "bundle", "gateway", "sim"];
 
 fn crates() -> Vec<Crate> {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -1,0 +1,219 @@
+//! A bundle node: what it takes, keeps, gives on and delivers.
+//!
+//! The machine has no clock and no socket. It is told the time of the calendar with every call, and writes to a [`Folder`].
+
+mod config;
+mod giving;
+mod held;
+mod taking;
+
+use std::collections::BTreeMap;
+use std::{fmt, io};
+
+pub use config::{Config, Limits, Route};
+pub use giving::{Answer, Outgoing};
+pub use held::{Queue, SessionId};
+pub use taking::{Refusal, Taken};
+
+use crate::store::{Folder, Store};
+use crate::{BundleId, Checked, DtnTime};
+use held::{Held, Index, State};
+
+/// News that are kept until somebody reads them.
+const MOST_NEWS: usize = 1000;
+/// Sessions that may be on one queue. One more, and the oldest is to end.
+const MOST_SESSIONS: usize = 4;
+
+/// A bundle node.
+#[derive(Debug)]
+pub struct Node<F> {
+    config: Config,
+    store: Store<F>,
+    index: Index,
+    sessions: BTreeMap<SessionId, Queue>,
+    last_session: u64,
+    /// The sequence number of the next bundle that is made here.
+    sequence: u64,
+    news: Vec<News>,
+    counters: Counters,
+}
+
+/// What a node has done since it was started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Bundles that it has taken custody of.
+    pub taken: u64,
+    /// Bundles that came and were known.
+    pub known: u64,
+    /// Bundles that it has refused.
+    pub refused: u64,
+    /// Bundles of which a neighbour has taken custody.
+    pub forwarded: u64,
+    /// Bundles that an application has taken.
+    pub delivered: u64,
+    /// Bundles that it has deleted: lifetime over, too many hops, what a block asked for.
+    pub deleted: u64,
+}
+
+/// Something that those who run a node should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// A file was found damaged and moved aside.
+    Damaged(String),
+    /// The medium fails.
+    Medium(String),
+    /// A bundle was deleted, and why.
+    Deleted(BundleId, &'static str),
+    /// A neighbour has refused a bundle for good.
+    Refused(BundleId),
+    /// A bundle has come for which there is no route.
+    NoRoute(BundleId),
+}
+
+impl fmt::Display for News {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Damaged(name) => write!(f, "{name} is damaged and was set aside"),
+            Self::Medium(what) => write!(f, "the store fails: {what}"),
+            Self::Deleted(id, why) => write!(f, "{id}: deleted: {why}"),
+            Self::Refused(id) => write!(f, "{id}: refused by the next node for good"),
+            Self::NoRoute(id) => write!(f, "{id}: there is no route; it is kept"),
+        }
+    }
+}
+
+/// A bundle that a node holds, for whoever looks on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub id: BundleId,
+    /// For whom it waits.
+    pub queue: Queue,
+    /// Its length in bytes.
+    pub len: u64,
+    /// When its lifetime is over.
+    pub expires: DtnTime,
+    /// Whether it was refused for good.
+    pub is_refused: bool,
+}
+
+impl<F: Folder> Node<F> {
+    /// A node on a folder, which it looks through. `salt` is anything that differs from start to start: names of bundles begin
+    /// there, so that a calendar that goes back makes none twice.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn open(config: Config, folder: F, now: DtnTime, salt: u32) -> io::Result<Self> {
+        let limits = config.limits;
+        let (store, found, damaged) = Store::open(folder, limits.largest, limits.seen)?;
+        let mut node = Self {
+            config,
+            store,
+            index: Index::default(),
+            sessions: BTreeMap::new(),
+            last_session: 0,
+            sequence: u64::from(salt),
+            news: Vec::new(),
+            counters: Counters::default(),
+        };
+        damaged.into_iter().for_each(|name| node.tell(News::Damaged(name)));
+        for it in found {
+            node.hold(&it.bundle, it.received, it.len);
+        }
+        node.expire(now);
+        Ok(node)
+    }
+
+    /// What it was told.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// What it has done.
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Bundles that it holds, and their bytes.
+    pub fn holds(&self) -> (usize, u64) {
+        (self.index.len(), self.index.bytes())
+    }
+
+    /// Names of bundles that were here.
+    pub fn seen(&self) -> usize {
+        self.store.seen()
+    }
+
+    /// All bundles that it holds, the oldest first.
+    pub fn entries(&self) -> impl Iterator<Item = Entry> {
+        self.index.iter().map(|held| Entry {
+            id: held.id.clone(),
+            queue: held.queue.clone(),
+            len: held.len,
+            expires: held.expires,
+            is_refused: held.state == State::Refused,
+        })
+    }
+
+    /// What those who run it should know since they asked last.
+    pub fn take_news(&mut self) -> Vec<News> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// When [`Node::expire`] has something to do.
+    pub fn next_deadline(&self) -> Option<DtnTime> {
+        self.index.next_deadline()
+    }
+
+    /// A session that takes bundles of a queue. Of several the last one gets them, the others only answer.
+    pub fn begin(&mut self, queue: Queue) -> SessionId {
+        self.last_session += 1;
+        let session = SessionId(self.last_session);
+        self.sessions.insert(session, queue);
+        session
+    }
+
+    /// It has ended; what it was given and has not answered is given out again.
+    pub fn end(&mut self, session: SessionId) {
+        self.sessions.remove(&session);
+        self.index.release(session);
+    }
+
+    /// How many sessions there are on a queue.
+    pub fn sessions(&self, queue: &Queue) -> usize {
+        self.sessions.values().filter(|of| *of == queue).count()
+    }
+
+    /// Whether a session is one too many: a peer that comes back again and again leaves sessions that hear nothing.
+    pub fn is_over(&self, session: SessionId) -> bool {
+        let Some(queue) = self.sessions.get(&session) else { return true };
+        let later = self.sessions.range(session..).filter(|(_, of)| *of == queue).count();
+        later > MOST_SESSIONS
+    }
+
+    /// Whether it is the last one on its queue.
+    fn is_last(&self, session: SessionId) -> bool {
+        let queue = self.sessions.get(&session);
+        queue.is_some()
+            && self.sessions.range(session..).filter(|(_, of)| Some(*of) == queue).count() == 1
+    }
+
+    fn hold(&mut self, bundle: &Checked, received: DtnTime, len: u64) {
+        let id = bundle.id().clone();
+        let queue = self.config.queue(bundle.destination());
+        if queue == Queue::Nowhere {
+            self.tell(News::NoRoute(id.clone()));
+        }
+        let expires = bundle.expires(received);
+        self.index.add(Held { id, queue, expires, len, state: State::Waits });
+    }
+
+    fn tell(&mut self, news: News) {
+        if self.news.len() < MOST_NEWS {
+            self.news.push(news);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! What a node takes.
+
+use bp7::administrative_record::{
+    BLOCK_UNSUPPORTED, LIFETIME_EXPIRED, NO_INFORMATION, StatusReportReason,
+};
+
+use super::held::Queue;
+use super::{News, Node};
+use crate::making::{self, Request, Status};
+use crate::store::Folder;
+use crate::{BundleId, Checked, DtnTime, Invalid};
+
+/// What became of a bundle that was offered. In each case whoever has offered it may delete it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It is on the medium.
+    Stored(BundleId),
+    /// It is, or was, here already.
+    Known(BundleId),
+    /// It was deleted, as the protocol wants it.
+    Deleted(BundleId),
+}
+
+impl Taken {
+    /// Its name.
+    pub const fn id(&self) -> &BundleId {
+        let (Self::Stored(id) | Self::Known(id) | Self::Deleted(id)) = self;
+        id
+    }
+}
+
+/// Why a bundle was not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It is wrong.
+    #[error("{0}")]
+    Invalid(#[from] Invalid),
+    /// It is longer than this node takes.
+    #[error("it has {len} bytes, and this node takes {most}")]
+    TooLarge {
+        /// Its length.
+        len: u64,
+        /// What is taken.
+        most: u64,
+    },
+    /// It is a part of a bundle for this node, which puts none together.
+    #[error("{0}: it is a fragment, and this node puts none together")]
+    Fragment(BundleId),
+    /// There is no room for it at the moment.
+    #[error("{id}: there is no room: {bundles} bundles with {bytes} bytes are held")]
+    Full {
+        /// Its name.
+        id: BundleId,
+        /// Bundles that are held.
+        bundles: usize,
+        /// Their bytes.
+        bytes: u64,
+    },
+    /// The medium does not take it at the moment.
+    #[error("{id}: the store fails: {error}")]
+    Medium {
+        /// Its name.
+        id: BundleId,
+        /// What the medium says.
+        error: String,
+    },
+}
+
+impl Refusal {
+    /// Whether it is no use to offer it again.
+    pub const fn is_final(&self) -> bool {
+        matches!(self, Self::Invalid(_) | Self::TooLarge { .. } | Self::Fragment(_))
+    }
+
+    /// The name of the bundle, if it has one.
+    pub const fn id(&self) -> Option<&BundleId> {
+        match self {
+            Self::Fragment(id) | Self::Full { id, .. } | Self::Medium { id, .. } => Some(id),
+            Self::Invalid(_) | Self::TooLarge { .. } => None,
+        }
+    }
+}
+
+impl<F: Folder> Node<F> {
+    /// Takes a bundle that somebody offers. When it returns without an error, the bundle is on the medium or need not be:
+    /// custody is this node's.
+    ///
+    /// # Errors
+    /// Why it is not taken; custody stays where it is.
+    pub fn receive(&mut self, now: DtnTime, bytes: &[u8]) -> Result<Taken, Refusal> {
+        let taken = self.take(now, bytes);
+        match &taken {
+            Ok(Taken::Stored(_)) => self.counters.taken += 1,
+            Ok(Taken::Known(_)) => self.counters.known += 1,
+            Ok(Taken::Deleted(_)) => self.counters.deleted += 1,
+            Err(_) => self.counters.refused += 1,
+        }
+        taken
+    }
+
+    fn take(&mut self, now: DtnTime, bytes: &[u8]) -> Result<Taken, Refusal> {
+        let (len, most) = (bytes.len() as u64, self.config.limits.largest);
+        if len > most {
+            return Err(Refusal::TooLarge { len, most });
+        }
+        let mut bundle = Checked::parse(bytes, self.config.limits.requires_crc)?;
+        let id = bundle.id().clone();
+        if self.index.has(&id) || self.store.has_seen(&id) {
+            return Ok(Taken::Known(id));
+        }
+        let is_local = self.config.node.has(bundle.destination());
+        if is_local && bundle.is_fragment() {
+            return Err(Refusal::Fragment(id));
+        }
+        if bundle.expires(now) <= now {
+            self.tell(News::Deleted(id.clone(), "its lifetime was over when it came"));
+            self.report(now, &bundle, Status::Deleted, LIFETIME_EXPIRED);
+            return Ok(Taken::Deleted(id));
+        }
+        let unknown = bundle.settle_unknown();
+        if unknown.delete {
+            self.tell(News::Deleted(id.clone(), "it has a block that this node does not know"));
+            self.report(now, &bundle, Status::Deleted, BLOCK_UNSUPPORTED);
+            return Ok(Taken::Deleted(id));
+        }
+        self.store_new(now, &mut bundle)?;
+        let reason = if unknown.report { BLOCK_UNSUPPORTED } else { NO_INFORMATION };
+        self.report(now, &bundle, Status::Received, reason);
+        Ok(Taken::Stored(id))
+    }
+
+    /// Makes a bundle for an application and takes it. When it returns without an error, the bundle is on the medium.
+    ///
+    /// # Errors
+    /// Why it is not taken.
+    pub fn submit(&mut self, now: DtnTime, request: &Request) -> Result<BundleId, Refusal> {
+        let wrong = |what: &str| Refusal::Invalid(Invalid(what.to_owned()));
+        if !self.config.node.has(&request.from) {
+            return Err(wrong("it is not from an endpoint of this node"));
+        }
+        let mut made = loop {
+            self.sequence += 1;
+            let made = making::request(request, now, self.sequence);
+            let made = made.ok_or_else(|| wrong("it is for nobody"))?;
+            if !self.index.has(made.id()) && !self.store.has_seen(made.id()) {
+                break made;
+            }
+        };
+        if made.expires(now) <= now {
+            return Err(wrong("its lifetime is over when it begins"));
+        }
+        self.store_new(now, &mut made)?;
+        self.counters.taken += 1;
+        Ok(made.id().clone())
+    }
+
+    fn store_new(&mut self, now: DtnTime, bundle: &mut Checked) -> Result<(), Refusal> {
+        let (bytes, limits, id) = (bundle.to_bytes(), self.config.limits, bundle.id().clone());
+        let len = bytes.len() as u64;
+        if len > limits.largest {
+            return Err(Refusal::TooLarge { len, most: limits.largest });
+        }
+        let (count, held) = self.holds();
+        if count >= limits.bundles || held.saturating_add(len) > limits.bytes {
+            return Err(Refusal::Full { id, bundles: count, bytes: held });
+        }
+        if let Err(error) = self.store.put(&id, now, &bytes) {
+            let error = error.to_string();
+            self.tell(News::Medium(error.clone()));
+            return Err(Refusal::Medium { id, error });
+        }
+        self.hold(bundle, now, len);
+        Ok(())
+    }
+
+    /// Makes the report that a bundle asks for, if it asks. There may be no room for it.
+    pub(super) fn report(
+        &mut self,
+        now: DtnTime,
+        about: &Checked,
+        status: Status,
+        reason: StatusReportReason,
+    ) {
+        self.sequence += 1;
+        let node = self.config.node.endpoint();
+        let report = making::report(about, node, (status, reason), now, self.sequence);
+        let Some(mut report) = report else { return };
+        if self.config.queue(report.destination()) == Queue::Nowhere {
+            return;
+        }
+        // Nobody has custody of a report that was never made.
+        let _ = self.store_new(now, &mut report);
+    }
+}

@@ -1,0 +1,224 @@
+//! Bundles on a medium: one file for each, and one for the names of those that were here.
+
+mod folder;
+mod memory;
+mod record;
+mod seen;
+
+use std::io;
+
+pub use folder::Folder;
+pub use memory::MemoryFolder;
+
+use crate::id::IdHash;
+use crate::{BundleId, Checked, DtnTime};
+use seen::Seen;
+
+/// The file of what was seen.
+const SEEN: &str = "seen";
+/// How files end that are written, that hold bundles, and that were found damaged.
+const BESIDE: &str = ".new";
+const BUNDLE: &str = ".bundle";
+const DAMAGED: &str = ".damaged";
+/// The file of what was seen is written anew when it has so many times the entries that count.
+const SLACK: usize = 4;
+
+/// Bundles on a medium.
+///
+/// A bundle that [`Store::put`] has taken is there after a crash and after a loss of power, whole. One that
+/// [`Store::finish`] has given away is told apart when it comes again, after a crash too.
+#[derive(Debug)]
+pub(crate) struct Store<F> {
+    folder: F,
+    seen: Seen,
+    /// Entries in the file of what was seen; `None` if it has to be written anew.
+    written: Option<usize>,
+    largest: u64,
+}
+
+/// A bundle that was found at the start.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) received: DtnTime,
+    pub(crate) len: u64,
+    pub(crate) bundle: Checked,
+}
+
+/// Why a bundle cannot be loaded.
+#[derive(Debug)]
+pub(crate) enum LoadError {
+    /// The medium does not give it at the moment.
+    Unreadable(io::Error),
+    /// It is damaged and was moved aside.
+    Damaged,
+}
+
+impl<F: Folder> Store<F> {
+    /// Opens a folder and looks through it. Damaged files are moved aside and named.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn open(
+        folder: F,
+        largest: u64,
+        most_seen: usize,
+    ) -> io::Result<(Self, Vec<Found>, Vec<String>)> {
+        let mut store = Self { folder, seen: Seen::new(most_seen), written: None, largest };
+        let (mut found, mut damaged) = (Vec::new(), Vec::new());
+        let names = store.folder.names()?;
+        if names.iter().any(|name| name == SEEN) {
+            store.read_seen(&mut damaged)?;
+        }
+        for name in names {
+            if name.ends_with(BESIDE) {
+                // What a crash has left, of which nobody was told.
+                store.folder.remove(&name)?;
+            } else if name.ends_with(BUNDLE) {
+                let file = store.folder.read(&name, u64::MAX)?;
+                match read(&name, &file) {
+                    Some(it) if store.seen.has(&it.bundle.id().hash()) => {
+                        // It was given away, and its removal did not come through.
+                        store.folder.remove(&name)?;
+                    }
+                    Some(it) => found.push(it),
+                    None => {
+                        store.folder.rename(&name, &format!("{name}{DAMAGED}"))?;
+                        damaged.push(name);
+                    }
+                }
+            }
+        }
+        store.folder.sync()?;
+        found.sort_by_key(|it| it.received);
+        Ok((store, found, damaged))
+    }
+
+    fn read_seen(&mut self, damaged: &mut Vec<String>) -> io::Result<()> {
+        let file = self.folder.read(SEEN, u64::MAX)?;
+        let mut lost = 0;
+        // What is torn at its end was not finished, and nobody was told that it was.
+        for bytes in file.chunks_exact(record::ENTRY) {
+            match record::read_entry(bytes) {
+                Some((hash, expires)) => self.seen.add(hash, expires, DtnTime::default()),
+                None => lost += 1,
+            }
+        }
+        if lost > 0 {
+            damaged.push(format!("{SEEN} ({lost} entries)"));
+        }
+        Ok(())
+    }
+
+    /// Whether a bundle was here and is not any more.
+    pub(crate) fn has_seen(&self, id: &BundleId) -> bool {
+        self.seen.has(&id.hash())
+    }
+
+    /// Names of bundles that were here.
+    pub(crate) fn seen(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// Takes a bundle: when it returns, the bundle is on the medium.
+    ///
+    /// # Errors
+    /// When it cannot be put there. It may be there all the same.
+    pub(crate) fn put(&mut self, id: &BundleId, received: DtnTime, bytes: &[u8]) -> io::Result<()> {
+        let name = name(&id.hash());
+        let beside = format!("{name}{BESIDE}");
+        let header = record::header(received, bytes);
+        let result = (|| {
+            self.folder.write(&beside, &[&header, bytes])?;
+            self.folder.rename(&beside, &name)?;
+            self.folder.sync()
+        })();
+        if result.is_err() {
+            // Whoever offers it keeps it. If this fails too, it is sent twice, and told apart where it arrives.
+            let _ = self.folder.remove(&beside);
+            let _ = self.folder.remove(&name);
+        }
+        result
+    }
+
+    /// A bundle, and when it came.
+    pub(crate) fn load(&mut self, id: &BundleId) -> Result<(DtnTime, Checked), LoadError> {
+        let name = name(&id.hash());
+        let most = self.largest.saturating_add(record::HEADER as u64);
+        let file = self.folder.read(&name, most).map_err(LoadError::Unreadable)?;
+        match read(&name, &file) {
+            Some(it) => Ok((it.received, it.bundle)),
+            None => {
+                let _ = self.folder.rename(&name, &format!("{name}{DAMAGED}"));
+                Err(LoadError::Damaged)
+            }
+        }
+    }
+
+    /// A bundle is somebody else's from now on: when it returns, that is on the medium.
+    ///
+    /// # Errors
+    /// When it cannot be put there; then the bundle is still here.
+    pub(crate) fn finish(
+        &mut self,
+        id: &BundleId,
+        expires: DtnTime,
+        now: DtnTime,
+    ) -> io::Result<()> {
+        let hash = id.hash();
+        self.note(hash, expires, now)?;
+        // If it comes back after a crash, it is known.
+        let _ = self.folder.remove(&name(&hash));
+        Ok(())
+    }
+
+    /// Deletes a bundle of which nobody is to be told apart any more.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub(crate) fn remove(&mut self, id: &BundleId) -> io::Result<()> {
+        self.folder.remove(&name(&id.hash()))
+    }
+
+    fn note(&mut self, hash: IdHash, expires: DtnTime, now: DtnTime) -> io::Result<()> {
+        let entry = record::entry(&hash, expires);
+        let appends = self.written.filter(|written| *written <= SLACK * self.seen.len().max(256));
+        // It has to be written anew after a failure: what is there of it may be torn.
+        self.written = None;
+        match appends {
+            Some(written) => {
+                self.folder.append(SEEN, &entry)?;
+                self.written = Some(written + 1);
+            }
+            None => {
+                let beside = format!("{SEEN}{BESIDE}");
+                let all = self.seen.entries().map(|(hash, expires)| record::entry(hash, *expires));
+                let all: Vec<u8> = all.flatten().chain(entry).collect();
+                self.folder.write(&beside, &[&all])?;
+                self.folder.rename(&beside, SEEN)?;
+                self.folder.sync()?;
+                self.written = Some(self.seen.len() + 1);
+            }
+        }
+        self.seen.add(hash, expires, now);
+        Ok(())
+    }
+}
+
+/// The name of a bundle's file.
+fn name(hash: &IdHash) -> String {
+    let mut name: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    name.push_str(BUNDLE);
+    name
+}
+
+/// A bundle from its file; `None` if it is damaged or not the one of this name.
+fn read(file_name: &str, file: &[u8]) -> Option<Found> {
+    let (received, bytes) = record::read(file)?;
+    // Whether a checksum is required was asked when it came.
+    let bundle = Checked::parse(bytes, false).ok()?;
+    let len = bytes.len() as u64;
+    (name(&bundle.id().hash()) == file_name).then_some(Found { received, len, bundle })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! A bundle as a file, and what was seen as entries of another one.
+
+use crate::{DtnTime, id::IdHash};
+
+/// How a file with a bundle begins.
+const MAGIC: &[u8; 16] = b"bentpipe-bundle1";
+/// Bytes before the bundle: the magic, a BLAKE3 hash of what follows, the time at which it came.
+pub(super) const HEADER: usize = 16 + 32 + 8;
+/// Length of an entry of what was seen: hash of a name, time, the first bytes of a hash of both.
+pub(super) const ENTRY: usize = 16 + 8 + 8;
+
+/// What stands before a bundle in its file.
+pub(super) fn header(received: DtnTime, bundle: &[u8]) -> [u8; HEADER] {
+    let time = received.as_millis().to_be_bytes();
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&time).update(bundle);
+    let mut header = [0; HEADER];
+    header[..16].copy_from_slice(MAGIC);
+    header[16..48].copy_from_slice(hasher.finalize().as_bytes());
+    header[48..].copy_from_slice(&time);
+    header
+}
+
+/// When a bundle came, and the bundle; `None` if the file is damaged.
+pub(super) fn read(file: &[u8]) -> Option<(DtnTime, &[u8])> {
+    let (start, bundle) = file.split_at_checked(HEADER)?;
+    let time = DtnTime::from_millis(u64::from_be_bytes(start[48..].try_into().ok()?));
+    (start == header(time, bundle)).then_some((time, bundle))
+}
+
+/// An entry of what was seen.
+pub(super) fn entry(hash: &IdHash, expires: DtnTime) -> [u8; ENTRY] {
+    let mut entry = [0; ENTRY];
+    entry[..16].copy_from_slice(hash);
+    entry[16..24].copy_from_slice(&expires.as_millis().to_be_bytes());
+    let check = blake3::hash(&entry[..24]);
+    entry[24..].copy_from_slice(&check.as_bytes()[..8]);
+    entry
+}
+
+/// What an entry says; `None` if it is damaged.
+pub(super) fn read_entry(bytes: &[u8]) -> Option<(IdHash, DtnTime)> {
+    let hash: IdHash = bytes.get(..16)?.try_into().ok()?;
+    let expires = DtnTime::from_millis(u64::from_be_bytes(bytes.get(16..24)?.try_into().ok()?));
+    (bytes == entry(&hash, expires)).then_some((hash, expires))
+}

@@ -1,0 +1,129 @@
+//! The store, and what is left of it after a loss of power at any moment.
+
+use super::*;
+use crate::endpoint;
+use crate::making::{Reports, Request, request};
+use bentpipe_units::Span;
+
+const NOW: DtnTime = DtnTime::from_millis(800_000_000_000);
+
+fn bundle(sequence: u64) -> (BundleId, Vec<u8>) {
+    let asked = Request {
+        to: endpoint("dtn://mars/mail").expect("an endpoint"),
+        from: endpoint("dtn://earth/mail").expect("an endpoint"),
+        report_to: endpoint("dtn://earth/mail").expect("an endpoint"),
+        reports: Reports::default(),
+        lifetime: Span::from_secs(3600),
+        payload: vec![sequence as u8; 300],
+    };
+    let mut made = request(&asked, NOW, sequence).expect("a bundle");
+    (made.id().clone(), made.to_bytes())
+}
+
+fn open(folder: &MemoryFolder) -> (Store<MemoryFolder>, Vec<Found>, Vec<String>) {
+    Store::open(folder.clone(), 10_000, 100).expect("a folder that works")
+}
+
+#[test]
+fn at_whatever_change_the_power_goes_what_was_taken_is_there_and_what_was_given_away_is_not() {
+    let mut ends = 0;
+    for seed in 0..20 {
+        for dies in 0..40 {
+            let folder = MemoryFolder::new(seed);
+            let (mut store, _, _) = open(&folder);
+            folder.die_after(dies);
+            let (mut taken, mut gone, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+            for sequence in 0..4 {
+                let (id, bytes) = bundle(sequence);
+                match store.put(&id, NOW, &bytes) {
+                    Ok(()) => taken.push((id, bytes)),
+                    Err(_) => refused.push(id),
+                }
+                if sequence % 2 == 1
+                    && let Some((id, _)) = taken.first().cloned()
+                    && store.finish(&id, DtnTime::NEVER, NOW).is_ok()
+                {
+                    gone.push(taken.remove(0).0);
+                }
+            }
+            ends += usize::from(refused.is_empty());
+            let (mut store, found, damaged) = open(&folder.lose_power());
+            let ids: Vec<&BundleId> = found.iter().map(|it| it.bundle.id()).collect();
+            for (id, bytes) in &taken {
+                // Of one that was about to go nobody was told, and it may have gone.
+                if store.has_seen(id) {
+                    continue;
+                }
+                assert!(ids.contains(&id), "seed {seed}, {dies} changes: {id} is lost");
+                let (_, mut loaded) = store.load(id).expect("it is there");
+                assert_eq!(&loaded.to_bytes(), bytes);
+            }
+            for id in &gone {
+                assert!(!ids.contains(&id) && store.has_seen(id), "seed {seed}, {dies} changes");
+            }
+            for it in &found {
+                let id = it.bundle.id();
+                assert!(taken.iter().any(|(taken, _)| taken == id) || refused.contains(id));
+            }
+            // A file that was not finished was never one of a bundle.
+            assert!(damaged.is_empty() || refused.len() == 1, "{damaged:?}");
+        }
+    }
+    assert!(ends > 20, "no run came to its end");
+}
+
+#[test]
+fn a_damaged_file_is_set_aside_and_named_and_the_others_are_there() {
+    for at in [0, 20, 50, 60, 200] {
+        let folder = MemoryFolder::new(1);
+        let (mut store, _, _) = open(&folder);
+        let all = [1, 2].map(bundle);
+        for (id, bytes) in &all {
+            store.put(id, NOW, bytes).expect("taken");
+        }
+        let bad = name(&all[0].0.hash());
+        assert!(folder.damage(&bad, at));
+        assert!(matches!(store.load(&all[0].0), Err(LoadError::Damaged)));
+        let (mut store, found, damaged) = open(&folder);
+        assert_eq!((found.len(), damaged.len()), (1, 0), "it was set aside when it was read");
+        assert!(store.load(&all[1].0).is_ok());
+        let names = folder.names().expect("names");
+        assert!(names.contains(&format!("{bad}{DAMAGED}")), "{names:?}");
+        let good = name(&all[1].0.hash());
+        assert!(folder.damage(&good, at));
+        assert_eq!(open(&folder).2, [good]);
+    }
+}
+
+#[test]
+fn a_torn_list_of_what_was_seen_is_read_up_to_there_and_mended() {
+    let folder = MemoryFolder::new(1);
+    let (mut store, _, _) = open(&folder);
+    let ids: Vec<BundleId> = (0..5).map(|n| bundle(n).0).collect();
+    for id in &ids {
+        store.finish(id, DtnTime::NEVER, NOW).expect("noted");
+    }
+    let mut torn = folder.clone();
+    torn.append(SEEN, b"not an entry").expect("appended");
+    assert!(folder.damage(SEEN, record::ENTRY + 3));
+    let (mut store, _, damaged) = open(&folder);
+    assert_eq!(damaged, ["seen (1 entries)"]);
+    assert!(store.has_seen(&ids[0]) && !store.has_seen(&ids[1]) && store.has_seen(&ids[4]));
+    store.finish(&ids[1], DtnTime::NEVER, NOW).expect("noted");
+    let (store, _, damaged) = open(&folder);
+    assert!(damaged.is_empty() && ids.iter().all(|id| store.has_seen(id)));
+}
+
+#[test]
+fn the_list_of_what_was_seen_stays_short() {
+    let folder = MemoryFolder::new(1);
+    let (mut store, _, _) = Store::open(folder.clone(), 10_000, 10).expect("a folder");
+    for sequence in 0..3000 {
+        store
+            .finish(&BundleId::new("dtn://a/", NOW, sequence), DtnTime::NEVER, NOW)
+            .expect("noted");
+        let len = folder.read(SEEN, u64::MAX).expect("a file").len() / record::ENTRY;
+        assert!(len <= SLACK * 256 + 2, "{len} entries after {sequence}");
+        assert!(store.seen() <= 10);
+    }
+}
