@@ -9,6 +9,7 @@
 //! | know delays, routes and handovers of a constellation | [`orbit::Constellation`], [`orbit::Network`] |
 //! | run a protocol under a clock and a network of your own | [`transport::Endpoint`], [`transport::drain`] |
 //! | send bytes to a peer that you know by its key | [`net::Host`] |
+//! | keep bundles until somebody else has them | [`bundle::Node`] |
 //!
 //! Nothing below [`net`] reads a clock or opens a socket: time and segments are handed in, and the same machine runs in the simulator and
 //! on real sockets.
@@ -55,6 +56,8 @@ pub use bentpipe_trace as trace;
 
 #[cfg(feature = "net")]
 pub use bentpipe_association as association;
+#[cfg(feature = "net")]
+pub use bentpipe_bundle as bundle;
 #[cfg(feature = "net")]
 pub use bentpipe_gateway as gateway;
 #[cfg(feature = "net")]

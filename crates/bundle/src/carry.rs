@@ -9,9 +9,9 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 use crate::layer::{Event, ProtocolError, Session};
 use crate::shared::Line;
-use crate::{Answer, Folder, NodeId, Outgoing, Queue, SharedNode};
+use crate::{Answer, Folder, Node, NodeId, Outgoing, Queue, SharedNode};
 
-/// Bytes that are read at a time.
+/// Bytes that are read, or written, at a time.
 const PIECE: usize = 64 * 1024;
 
 /// Whom a session is with.
@@ -98,13 +98,19 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
         loop {
             changed.borrow_and_update();
             self.handle_events().await?;
+            if self.node.look(Node::is_closing) {
+                self.session.close();
+            }
             self.fill().await?;
             let now = self.runtime.now();
             while output.is_empty() {
                 let Some(next) = self.session.next_output(now) else { break };
                 output = next;
             }
-            self.handle_events().await?;
+            if self.handle_events().await? {
+                // What was written is out, and there may be room for more.
+                continue;
+            }
             if self.session.is_closed() && output.is_empty() {
                 let _ = writer.shutdown().await;
                 return Ok(());
@@ -122,7 +128,7 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
                     heard = self.runtime.now();
                     self.session.handle_input(heard, &buffer[..read])?;
                 }
-                wrote = writer.write(&output), if !output.is_empty() => {
+                wrote = writer.write(&output[..output.len().min(PIECE)]), if !output.is_empty() => {
                     let wrote = wrote?;
                     if wrote == 0 {
                         return Err(io::Error::from(io::ErrorKind::WriteZero).into());
@@ -146,9 +152,11 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
         }
     }
 
-    /// Gives the node what has come, and the peer what the node says.
-    async fn handle_events(&mut self) -> Result<(), CarryError> {
+    /// Gives the node what has come, and the peer what the node says. False if nothing has happened.
+    async fn handle_events(&mut self) -> Result<bool, CarryError> {
+        let mut any = false;
         while let Some(event) = self.session.next_event() {
+            any = true;
             match event {
                 Event::Peer(is) => self.meet(&is)?,
                 Event::Bundle(bundle) => {
@@ -173,7 +181,7 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
                 }
             }
         }
-        Ok(())
+        Ok(any)
     }
 
     /// The peer has said which node it is.

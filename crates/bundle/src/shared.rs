@@ -63,7 +63,7 @@ impl<F: Folder> SharedNode<F> {
         (self.calendar)()
     }
 
-    /// Tells of each time that something was done with the node.
+    /// Tells of each time that somebody who waits may go on.
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
@@ -87,8 +87,9 @@ impl<F: Folder> SharedNode<F> {
         let mut node = self.lock();
         let done = act(&mut node, now);
         self.tell(&mut node);
+        let version = node.version();
         drop(node);
-        self.changed.send_modify(|count| *count = count.wrapping_add(1));
+        self.changed.send_if_modified(|told| std::mem::replace(told, version) != version);
         done
     }
 

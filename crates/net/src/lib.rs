@@ -4,6 +4,7 @@
 //! datagrams and an asynchronous byte stream. It is the only crate with sockets and threads.
 #![doc = include_str!("../../../docs/files.md")]
 
+pub mod bundles;
 pub mod gateway;
 mod host;
 mod kept;

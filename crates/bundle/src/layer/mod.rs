@@ -86,7 +86,7 @@ pub trait Session: Send + 'static {
     /// Whether both ends have ended it.
     fn is_closed(&self) -> bool;
 
-    /// Whether bundles were sent that the peer has not answered.
+    /// Whether the peer owes something: to say who it is, or an answer for a bundle.
     fn is_waiting(&self) -> bool;
 }
 

@@ -265,6 +265,6 @@ impl Session for Xstp {
     }
 
     fn is_waiting(&self) -> bool {
-        !self.sent.is_empty()
+        !self.sent.is_empty() || self.peer_takes.is_none()
     }
 }

@@ -35,7 +35,7 @@ pub struct Outgoing {
 impl<F: Folder> Node<F> {
     /// The next bundle for a session, of at most so many bytes. It stays here until it was answered.
     pub fn next(&mut self, now: DtnTime, session: SessionId, most: u64) -> Option<Outgoing> {
-        if !self.is_last(session) {
+        if self.is_closing || !self.is_last(session) {
             return None;
         }
         let queue = self.sessions.get(&session)?.clone();
@@ -121,12 +121,14 @@ impl<F: Folder> Node<F> {
         Ok(())
     }
 
-    /// Deletes what has lived, and lets what has waited be offered again. True if there is any of the latter.
-    pub fn expire(&mut self, now: DtnTime) -> bool {
+    /// Deletes what has lived, and lets what has waited be offered again.
+    pub fn expire(&mut self, now: DtnTime) {
         while let Some(id) = self.index.expired(now).map(|held| held.id.clone()) {
             self.delete(now, &id, LIFETIME_EXPIRED, "its lifetime is over");
         }
-        self.index.resume(now)
+        if self.index.resume(now) {
+            self.version += 1;
+        }
     }
 
     fn delete(

@@ -36,6 +36,9 @@ pub struct Node<F> {
     sequence: u64,
     news: Vec<News>,
     counters: Counters,
+    /// Goes up whenever somebody who waits may go on.
+    version: u64,
+    is_closing: bool,
 }
 
 /// What a node has done since it was started.
@@ -115,6 +118,8 @@ impl<F: Folder> Node<F> {
             sequence: u64::from(salt),
             news: Vec::new(),
             counters: Counters::default(),
+            version: 0,
+            is_closing: false,
         };
         damaged.into_iter().for_each(|name| node.tell(News::Damaged(name)));
         for it in found {
@@ -122,6 +127,11 @@ impl<F: Folder> Node<F> {
         }
         node.expire(now);
         Ok(node)
+    }
+
+    /// A number that changes whenever somebody who waits for a bundle, or for the end of a session, may go on.
+    pub const fn version(&self) -> u64 {
+        self.version
     }
 
     /// What it was told.
@@ -170,6 +180,7 @@ impl<F: Folder> Node<F> {
         self.last_session += 1;
         let session = SessionId(self.last_session);
         self.sessions.insert(session, queue);
+        self.version += 1;
         session
     }
 
@@ -177,6 +188,23 @@ impl<F: Folder> Node<F> {
     pub fn end(&mut self, session: SessionId) {
         self.sessions.remove(&session);
         self.index.release(session);
+        self.version += 1;
+    }
+
+    /// Its sessions with neighbours are to end: nothing is given out any more, and what is under way is answered.
+    pub const fn close(&mut self) {
+        self.is_closing = true;
+        self.version += 1;
+    }
+
+    /// Whether they are.
+    pub const fn is_closing(&self) -> bool {
+        self.is_closing
+    }
+
+    /// Whether there is a session with a neighbour.
+    pub fn has_sessions(&self) -> bool {
+        self.sessions.values().any(|queue| matches!(queue, Queue::Neighbour(_)))
     }
 
     /// How many sessions there are on a queue.
@@ -205,6 +233,7 @@ impl<F: Folder> Node<F> {
             self.tell(News::NoRoute(id.clone()));
         }
         let expires = bundle.expires(received);
+        self.version += 1;
         self.index.add(Held { id, queue, expires, len, state: State::Waits });
     }
 

@@ -213,6 +213,22 @@ fn a_session_that_ends_gives_back_and_the_last_one_gets_bundles() {
 }
 
 #[test]
+fn a_node_that_closes_gives_nothing_out_and_takes_answers() {
+    let mut earth = fresh(0);
+    for payload in [b"1", b"2"] {
+        earth.submit(NOW, &request(payload, Reports::default())).expect("taken");
+    }
+    let session = earth.begin(Queue::Neighbour(0));
+    let (id, _) = next(&mut earth, session, NOW).expect("a bundle");
+    earth.close();
+    assert_eq!(next(&mut earth, session, NOW), None);
+    earth.answered(NOW, session, &id, Answer::Accepted).expect("works");
+    assert!(earth.has_sessions() && earth.holds().0 == 1);
+    earth.end(session);
+    assert!(!earth.has_sessions());
+}
+
+#[test]
 fn too_many_hops_are_the_end() {
     let [mut earth, mut relay] = [0, 1].map(fresh);
     earth.submit(NOW, &request(b"far", Reports::default())).expect("taken");

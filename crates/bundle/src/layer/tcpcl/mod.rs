@@ -264,6 +264,6 @@ impl Session for Tcpcl {
     }
 
     fn is_waiting(&self) -> bool {
-        self.outgoing.is_waiting()
+        self.outgoing.is_waiting() || self.stage != Stage::Open
     }
 }
