@@ -169,7 +169,7 @@ fmt:
 	$(CARGO) fmt --all
 
 # tshark judges the packet captures, ip, unshare and nft make the networks of the emulator and the gateway, Skyfield judges the
-# orbits; usrsctp is the stack that SCTP is tested against; curl, nginx, git, OpenSSH and rsync work through the gateway. Where
+# orbits, pyd3tn the bundles; usrsctp is the stack that SCTP is tested against; curl, nginx, git, OpenSSH and rsync work through the gateway. Where
 # they cannot be installed the tests that need them say so and pass on.
 setup:
 	@sh .ci/install-tools tshark:tshark ip:iproute2 unshare:util-linux nft:nftables curl:curl /usr/include/usrsctp.h:libusrsctp-dev \
@@ -177,6 +177,8 @@ setup:
 		direwolf:direwolf
 	@.venv/bin/python -c 'import skyfield' 2>/dev/null || \
 		sh .ci/install-python skyfield==1.55 'the test of satellite positions against it will be skipped'
+	@.venv/bin/python -c 'import pyd3tn' 2>/dev/null || \
+		sh .ci/install-python pyd3tn==0.15.2 'the tests of bundles against it will be skipped'
 	@.venv/bin/python -c 'import maturin, mypy, pytest' 2>/dev/null || \
 		sh .ci/install-python -rcrates/python/tests/requirements.txt 'the tests of the Python package will be skipped'
 

@@ -1,5 +1,6 @@
 //! The commands that move files.
 
+mod bundle;
 mod conclude;
 mod connecting;
 mod identity;
@@ -20,6 +21,7 @@ use crate::failure::Failure;
 /// Does what was asked.
 pub(crate) fn execute(command: Files) -> Result<(), Failure> {
     match command {
+        Files::Bundle(args) => bundle::bundle(&args),
         Files::Keygen(args) => keygen::keygen(&args),
         Files::Recv(args) => recv::recv(&args),
         Files::Send(args) => send::send(&args),
