@@ -53,6 +53,11 @@ fn whatever_a_storm_does_files_are_whole_or_absent_and_all_arrive_in_the_end() {
 }
 
 #[test]
+fn whatever_a_storm_does_bundles_in_custody_arrive_whole_and_once() {
+    all_end_well(Storm::Bundles);
+}
+
+#[test]
 fn whatever_a_storm_does_flows_are_cut_off_or_whole_and_new_ones_come_through_in_the_end() {
     all_end_well(Storm::Gateway);
 }

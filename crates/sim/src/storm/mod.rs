@@ -4,6 +4,8 @@
 //! fails. After every event it is checked that nothing happened that must not, and after the storm, when everything works
 //! again, so does everything else, within a stated time. The same seed gives the same history, byte for byte.
 
+mod bundle_nodes;
+mod bundles;
 mod config;
 mod flood;
 mod flows;
@@ -122,17 +124,20 @@ pub enum Storm {
     Transfer,
     /// Two gateways, and flows between the hosts on both sides.
     Gateway,
+    /// A source of bundles, a relay that keeps them, and a destination whose link is there for seconds.
+    Bundles,
 }
 
 impl Storm {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Transfer, Self::Gateway];
+    pub const ALL: [Self; 3] = [Self::Transfer, Self::Gateway, Self::Bundles];
 
     /// What it is called.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Transfer => "transfer",
             Self::Gateway => "gateway",
+            Self::Bundles => "bundles",
         }
     }
 
@@ -145,7 +150,7 @@ impl Storm {
     }
 
     /// The same, and every program that is killed is weighed: what its peers make it allocate is within their limits.
-    /// `heap` tells how many bytes this process has allocated at the moment.
+    /// Nothing of the bundles' world is weighed. `heap` tells how many bytes this process has allocated at the moment.
     ///
     /// # Errors
     /// What must not happen and did, be it a panic.
@@ -157,6 +162,7 @@ impl Storm {
         match self {
             Self::Transfer => transfer::World::new(seed, scale).run(),
             Self::Gateway => gateway::World::new(seed, scale).run(),
+            Self::Bundles => bundles::World::new(seed).run(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use clap::{Args as ClapArgs, ValueEnum};
 
 pub(super) const STORM_EXAMPLES: &str = "Examples:
-  bentpipe storm                          the first 100 seeds of both worlds
+  bentpipe storm                          the first 100 seeds of all worlds
   bentpipe storm --seeds 0-9999 --world transfer
   bentpipe storm --minutes 60             as many seeds as an hour has
   bentpipe storm --seed 4711 --world gateway
@@ -27,7 +27,7 @@ pub(crate) struct Storm {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) minutes: Option<u64>,
     /// Which programs are in the storm
-    #[arg(long, value_enum, value_name = "gateway|transfer|both", default_value = "both")]
+    #[arg(long, value_enum, value_name = "gateway|transfer|bundles|all", default_value = "all")]
     pub(crate) world: World,
     /// Threads; the result is the same for any number [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -44,8 +44,11 @@ pub(crate) enum World {
     Gateway,
     /// Senders of files and a receiver
     Transfer,
+    /// A source of bundles, a relay and a destination
+    Bundles,
     /// One after the other
-    Both,
+    #[value(alias = "both")]
+    All,
 }
 
 fn seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
