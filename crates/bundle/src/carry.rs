@@ -120,6 +120,15 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
             let deadline = Instant::earliest(self.session.next_deadline(), waits);
             let wants_input = self.session.wants_input();
             tokio::select! {
+                // In this order, and the same each time: what is said first is never held up by what comes.
+                biased;
+                wrote = writer.write(&output[..output.len().min(PIECE)]), if !output.is_empty() => {
+                    let wrote = wrote?;
+                    if wrote == 0 {
+                        return Err(io::Error::from(io::ErrorKind::WriteZero).into());
+                    }
+                    output.advance(wrote);
+                }
                 read = reader.read(&mut buffer), if wants_input => {
                     let read = read?;
                     if read == 0 {
@@ -127,13 +136,6 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
                     }
                     heard = self.runtime.now();
                     self.session.handle_input(heard, &buffer[..read])?;
-                }
-                wrote = writer.write(&output[..output.len().min(PIECE)]), if !output.is_empty() => {
-                    let wrote = wrote?;
-                    if wrote == 0 {
-                        return Err(io::Error::from(io::ErrorKind::WriteZero).into());
-                    }
-                    output.advance(wrote);
                 }
                 // A node that ends lets its sessions go.
                 told = changed.changed() => if told.is_err() { return Ok(()) },

@@ -151,6 +151,7 @@ pub async fn keep<F: Folder>(node: SharedNode<F>, runtime: impl Runtime) {
         }
         let least = until.max(bentpipe_units::Span::from_millis(1));
         tokio::select! {
+            biased;
             () = runtime.sleep(least) => {}
             changed = changed.changed() => if changed.is_err() { return },
         }

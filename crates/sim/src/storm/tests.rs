@@ -4,10 +4,11 @@ use super::*;
 
 #[test]
 fn the_same_seed_is_the_same_history() {
-    for seed in 0..3 {
-        let [one, other] =
-            [(); 2].map(|()| Storm::Transfer.run(seed).expect("a storm that ends well"));
-        assert_eq!(one, other);
-        assert!(one.digest != 0 && one.datagrams.sent > 100);
+    for storm in [Storm::Transfer, Storm::Bundles] {
+        for seed in 0..3 {
+            let [one, other] = [(); 2].map(|()| storm.run(seed).expect("a storm that ends well"));
+            assert_eq!(one, other);
+            assert!(one.digest != 0 && one.datagrams.sent > 100);
+        }
     }
 }
