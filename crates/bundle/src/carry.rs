@@ -54,7 +54,7 @@ pub struct Terms {
     /// Whom it is with.
     pub peer: Peer,
     /// After so long without a word from a peer that has bundles to answer for, the session is given up.
-    pub patience: Span,
+    pub idle_timeout: Span,
 }
 
 /// Carries bundles over a stream until one end closes it. Each bundle that comes is answered when the node has it on its
@@ -115,7 +115,7 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
                 let _ = writer.shutdown().await;
                 return Ok(());
             }
-            let silent_at = heard + self.terms.patience;
+            let silent_at = heard + self.terms.idle_timeout;
             let waits = self.session.is_waiting().then_some(silent_at);
             let deadline = Instant::earliest(self.session.next_deadline(), waits);
             let wants_input = self.session.wants_input();
@@ -143,8 +143,8 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
             }
             let now = self.runtime.now();
             self.session.handle_timeout(now)?;
-            if self.session.is_waiting() && now >= heard + self.terms.patience {
-                return Err(CarryError::Silent(self.terms.patience));
+            if self.session.is_waiting() && now >= heard + self.terms.idle_timeout {
+                return Err(CarryError::Silent(self.terms.idle_timeout));
             }
             if let Some(session) = self.line.as_ref().map(Line::id)
                 && self.node.look(|node| node.is_over(session))

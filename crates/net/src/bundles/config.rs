@@ -50,7 +50,7 @@ struct SaidLimits {
     seen: Option<usize>,
     require_crc: Option<bool>,
     retry: Option<Parsed<Span>>,
-    patience: Option<Parsed<Span>>,
+    idle_timeout: Option<Parsed<Span>>,
 }
 
 /// Where a node listens.
@@ -108,7 +108,7 @@ pub struct NodeConfig {
     /// Its neighbours, as the node numbers them.
     pub neighbours: Vec<Neighbour>,
     /// After so long without a word a connection is given up on which something is to be answered.
-    pub patience: Span,
+    pub idle_timeout: Span,
 }
 
 /// Reads the file of a node and checks it. Paths in it are relative to it.
@@ -188,7 +188,7 @@ fn check(said: Said, folder: &Path) -> Result<NodeConfig, Found> {
         key: said.key.map(|key| folder.join(key)),
         listen: said.listen,
         neighbours: neighbours.collect(),
-        patience: span(&said.limits.patience, Span::from_secs(120)),
+        idle_timeout: span(&said.limits.idle_timeout, Span::from_secs(120)),
     })
 }
 

@@ -201,7 +201,7 @@ impl Parts {
         peer: Peer,
         name: &str,
     ) {
-        let terms = Terms { peer, patience: self.config.patience };
+        let terms = Terms { peer, idle_timeout: self.config.idle_timeout };
         tracing::info!(peer = name, "connected");
         match carry(&Tokio, &self.node, stream, session, &terms).await {
             Ok(()) => tracing::info!(peer = name, "the connection has ended"),

@@ -106,7 +106,7 @@ impl Part {
     }
 
     fn terms(place: usize) -> Terms {
-        Terms { peer: Peer::Neighbour(place), patience: IDLE }
+        Terms { peer: Peer::Neighbour(place), idle_timeout: IDLE }
     }
 
     /// The relay is called by its neighbours.

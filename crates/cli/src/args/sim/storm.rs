@@ -47,7 +47,6 @@ pub(crate) enum World {
     /// A source of bundles, a relay and a destination
     Bundles,
     /// One after the other
-    #[value(alias = "both")]
     All,
 }
 
