@@ -1,6 +1,6 @@
 //! What is known of the path: its round trip without a queue, the queue, and what it delivers.
 
-use bentpipe_units::{ByteCount, Span};
+use bentpipe_units::{ByteCount, Instant, Span};
 
 use super::arrivals::{Arrivals, Interval};
 use super::delay::{Delay, Queues};
@@ -20,6 +20,8 @@ const STILL_CONTENDING: u32 = 24;
 const LARGE: f64 = 0.5;
 /// Losses above the usual part by so much show a short queue that overflows.
 const OVERFLOW: f64 = 0.02;
+/// For so many round trips after a pause the path may be another one than before.
+const RESUMES_FOR: u64 = 32;
 
 /// The knowledge.
 #[derive(Debug, Default)]
@@ -29,6 +31,17 @@ pub(super) struct Known {
     noise: Noise,
     /// The interval that ended last.
     interval: Interval,
+    /// When something arrived last, and whether the window was the limit then.
+    heard: (Instant, bool),
+    resumed: Option<Resumed>,
+}
+
+/// Something arrives again after a pause, as a handover makes one.
+#[derive(Clone, Copy, Debug)]
+struct Resumed {
+    since: Instant,
+    /// An interval has shown how long the path is since.
+    is_measured: bool,
 }
 
 impl Known {
@@ -42,11 +55,32 @@ impl Known {
         slow_start: bool,
     ) -> Option<Queues> {
         self.delay.measure(path);
+        self.look_for_pause(path);
         self.interval = self.arrivals.take(path, ack, self.delay.base(), cwnd)?;
         if let Some(lost) = self.interval.lost {
             self.noise.take(lost);
         }
         self.delay.take(!slow_start)
+    }
+
+    /// Where nothing came for longer than a round trip although the window was full, the path was not there.
+    fn look_for_pause(&mut self, path: &PathView) {
+        let (heard, limited) = std::mem::replace(&mut self.heard, (path.now, path.cwnd_limited));
+        if limited && path.cwnd_limited && path.now.since(heard) > path.srtt.mul_div(9, 8) {
+            self.resumed = Some(Resumed { since: path.now, is_measured: false });
+        }
+    }
+
+    /// Whether the interval that ended is the first one of which all was sent after a pause.
+    pub(super) fn measures_anew(&mut self) -> bool {
+        let sent = self.interval.sent[0];
+        let first = self.resumed.as_mut().filter(|resumed| sent >= resumed.since);
+        first.is_some_and(|resumed| !std::mem::replace(&mut resumed.is_measured, true))
+    }
+
+    /// There was a pause not long ago: the path may be another one.
+    pub(super) fn has_resumed(&self, now: Instant) -> bool {
+        self.resumed.is_some_and(|resumed| now.since(resumed.since) < self.base() * RESUMES_FOR)
     }
 
     /// So much was lost, and not by noise.

@@ -29,6 +29,8 @@ const HEEDS: f64 = 0.25;
 const FITS_WITHIN: u32 = 4;
 /// A path that seems to have become longer is looked at again after so many round trips, with this part of the window.
 const VERIFIES_AFTER: u64 = 24;
+/// Where a pause is all that says so, earlier.
+const VERIFIES_SOON: u64 = 6;
 const VERIFIES: f64 = 0.75;
 
 impl Steady {
@@ -50,6 +52,10 @@ impl Steady {
         let limited = self.known.interval().limited;
         let sheds = limited && self.known.is_deep(queue) && self.known.exceeds(cwnd);
         self.look_for_others(queue, sheds);
+        if self.known.measures_anew() && limited && queue > target && !self.is_led_by_others() {
+            self.believe_longer(path.now, queue, VERIFIES_SOON);
+            self.follow_from(path.now);
+        }
         match self.stage {
             Stage::Doubts { before } if !limited => {
                 self.window.set(before);
@@ -114,6 +120,11 @@ impl Steady {
         }
     }
 
+    /// The queue is what others, or slow start, make of it.
+    const fn is_led_by_others(&self) -> bool {
+        matches!(self.stage, Stage::Start | Stage::Contends { .. })
+    }
+
     /// The window grows to have its queue, and slowly when it has it.
     fn follow(&mut self, now: Instant, queues: Queues, climb: Climb) {
         let (queue, target, cwnd) = (queues.shortest, self.known.target(), self.window.cwnd());
@@ -125,7 +136,7 @@ impl Steady {
             return;
         }
         if queue * 2 > target {
-            return self.drift(queue);
+            return self.drift(now, queue);
         }
         if self.known.is_bounded(cwnd) {
             return self.window.add(self.equal_step());
@@ -161,8 +172,9 @@ impl Steady {
         self.stage = Stage::Follows { climb: next };
     }
 
-    /// The path is full, and the window grows by part of the target. If the queue does not grow with it, it is not full.
-    fn drift(&mut self, queue: Span) {
+    /// The path is full, and the window grows by part of the target. If the queue does not grow with it, it is not full; after a
+    /// pause it is no queue, but the length of another path.
+    fn drift(&mut self, now: Instant, queue: Span) {
         let (rate, cwnd) = (self.known.rate(), self.window.cwnd());
         let (target, base) = (self.known.target().as_secs_f64(), self.known.base().as_secs_f64());
         let (began, was) = *self.run.get_or_insert((cwnd, queue));
@@ -170,6 +182,10 @@ impl Steady {
         if expected >= target * SHOWS {
             if queue.as_secs_f64() < was.as_secs_f64() + expected * HEEDS {
                 self.window.add(cwnd * target / base.max(target));
+                if self.is_alone() && self.known.has_resumed(now) {
+                    self.believe_longer(now, queue, VERIFIES_AFTER);
+                    return self.follow_from(now + self.known.base());
+                }
             }
             self.run = Some((self.window.cwnd(), queue));
         }
@@ -198,7 +214,7 @@ impl Steady {
         let (target, goal) = (self.known.target(), self.known.goal());
         if queue > goal + target / 4 && self.heeds_no_cut() {
             // What is left of it does not heed the window.
-            self.believe_longer(now, queue.saturating_sub(goal));
+            self.believe_longer(now, queue.saturating_sub(goal), VERIFIES_AFTER);
             self.stage = Stage::Follows { climb: Climb::Steps(0) };
         } else if queue <= target * 2 {
             self.stage = Stage::Follows { climb: Climb::Steps(0) };
@@ -213,7 +229,7 @@ impl Steady {
 
     /// The path is longer by what seemed to be a queue: the window that filled it has to be larger.
     fn lengthen(&mut self, now: Instant, queue: Span, before: f64) {
-        self.believe_longer(now, queue);
+        self.believe_longer(now, queue, VERIFIES_AFTER);
         let base = self.known.base().as_secs_f64();
         let longer = before * (1.0 + queue.as_secs_f64() / base);
         self.window.set(before.max(longer.min(self.known.best_window_spared())));
@@ -221,10 +237,11 @@ impl Steady {
         self.stage = Stage::Follows { climb: Climb::Steps(0) };
     }
 
-    fn believe_longer(&mut self, now: Instant, by: Span) {
+    /// The path is longer by that, which is looked at again after so many round trips.
+    fn believe_longer(&mut self, now: Instant, by: Span, trips: u64) {
         self.known.lengthen(by);
         self.company.forget();
-        self.verify = Some(now + self.known.base() * VERIFIES_AFTER);
+        self.verify = Some(now + self.known.base() * trips);
     }
 
     /// Whether round trips become shorter with a smaller window is seen for a moment: a queue that was taken for a longer

@@ -108,6 +108,21 @@ fn a_longer_path_is_not_taken_for_a_queue() {
     }
 }
 
+#[test]
+fn after_a_pause_a_longer_path_is_believed_by_its_first_round_trips() {
+    for (pause, known) in [(0.15, 0.058), (0.0, 0.05)] {
+        let mut play = Play::new("steady", &[("initial_ssthresh", 64.0)]);
+        play.set_rtt(0.05);
+        play.rounds(12);
+        let before = play.segments();
+        play.wait(pause);
+        play.set_rtt(0.058);
+        play.rounds(3);
+        assert_eq!(play.gauge("min_rtt_s"), known, "after a pause of {pause} s");
+        assert!(pause == 0.0 || play.segments() >= before, "no cut for a queue that is none");
+    }
+}
+
 /// Round trips of a queue that somebody else has filled, whatever the window is, with a loss every four seconds.
 fn beside_another(play: &mut Play, rounds: u64) {
     for n in 0..rounds {
