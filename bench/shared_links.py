@@ -5,7 +5,7 @@ that jitter, fade, become longer, go down or replay a trace, and two downloads t
     bench/shared_links.py [--seeds N] [--rows PATTERN] [--controller NAME] [--jobs N]
 
 Prints the share of what the link could carry that the download had (the median over the seeds), and the 95th percentile of
-the delay of a ping on the same way (40 B each 20 ms), less that of an empty link. Runs the program that BENTPIPE names,
+the delay of a ping on the same way (40 B each 20 ms), less that of the same link while it is idle. Runs the program that BENTPIPE names,
 target/dist/bentpipe otherwise.
 """
 
@@ -205,6 +205,18 @@ def simulate(text, folder, name):
         return json.loads(run.stdout), list(csv.DictReader(lines))
 
 
+def slow_ping(run):
+    """The delay in ms that one ping in twenty exceeds."""
+    return 1000 * run["flows"][1]["pieces"]["seconds"]["p95"]
+
+
+def idle_ping(text, duration, folder, name):
+    """The same while the link is idle: a trace's delay changes by itself."""
+    late = re.sub(r'size = "\d+ MB"', f'size = "1 MB"\nstart = "{duration - 0.1} s"', text, count=1)
+    run, _ = simulate(late, folder, f"{name}-idle")
+    return slow_ping(run)
+
+
 def download(row, seed, controller, folder):
     """The share that a download had, and the delay of the ping above that of an empty link in ms."""
     link, start = link_of(row, seed, folder)
@@ -215,8 +227,8 @@ def download(row, seed, controller, folder):
     )
     name = f"{re.sub('[^a-z0-9]+', '-', row.name.lower())}-{seed}"
     run, samples = simulate(text, folder, name)
-    flow, ping = run["flows"][0], run["flows"][1]["pieces"]["seconds"]
-    delay = 1000 * (ping["p95"] - ping["min"])
+    flow = run["flows"][0]
+    delay = slow_ping(run) - idle_ping(text, duration, folder, name)
     if not row.seen:
         took = flow["connection_time"] if flow["complete"] else float("inf")
         return 8e-6 * row.size * 1e6 / took / row.rate, delay
