@@ -128,6 +128,13 @@ impl Checked {
         self.bundle.primary.has_fragmentation()
     }
 
+    /// Hops that it has been, where it counts them.
+    pub(crate) fn hops(&self) -> u8 {
+        self.block(HOP_COUNT_BLOCK)
+            .and_then(CanonicalBlock::hop_count_get)
+            .map_or(0, |(_, hops)| hops)
+    }
+
     /// Whether it is an administrative record.
     pub fn is_administrative(&self) -> bool {
         self.bundle.is_administrative_record()

@@ -77,9 +77,9 @@ impl<F: Folder> Node<F> {
         let Some(held) = self.index.get(id).filter(|held| held.queue == queue) else {
             return Ok(());
         };
-        let expires = held.expires;
+        let (expires, hops) = (held.expires, held.hops);
         match answer {
-            Answer::Accepted => self.finish(now, id, &queue, expires),
+            Answer::Accepted => self.finish(now, id, &queue, (expires, hops)),
             // It may be on its way in a session that followed.
             _ if held.state != State::Out(session) => Ok(()),
             Answer::Later => {
@@ -99,12 +99,12 @@ impl<F: Folder> Node<F> {
         now: DtnTime,
         id: &BundleId,
         queue: &Queue,
-        expires: DtnTime,
+        (expires, hops): (DtnTime, u8),
     ) -> io::Result<()> {
         let is_local = matches!(queue, Queue::Endpoint(_));
         let status = if is_local { Status::Delivered } else { Status::Forwarded };
         let about = self.store.load(id).ok().filter(|(_, bundle)| bundle.asks(status.flag()));
-        if let Err(error) = self.store.finish(id, expires, now) {
+        if let Err(error) = self.store.finish(id, (expires, hops), now) {
             self.tell(News::Medium(error.to_string()));
             self.index.set(id, State::Paused(now.plus(self.config.retry)));
             return Err(error);

@@ -39,6 +39,8 @@ pub(super) struct Held {
     pub(super) queue: Queue,
     pub(super) expires: DtnTime,
     pub(super) len: u64,
+    /// Hops that it had been when it came.
+    pub(super) hops: u8,
     pub(super) state: State,
 }
 

@@ -234,7 +234,8 @@ impl<F: Folder> Node<F> {
         }
         let expires = bundle.expires(received);
         self.version += 1;
-        self.index.add(Held { id, queue, expires, len, state: State::Waits });
+        let hops = bundle.hops();
+        self.index.add(Held { id, queue, expires, len, hops, state: State::Waits });
     }
 
     fn tell(&mut self, news: News) {

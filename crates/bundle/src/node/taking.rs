@@ -105,10 +105,12 @@ impl<F: Folder> Node<F> {
         }
         let mut bundle = Checked::parse(bytes, self.config.limits.requires_crc)?;
         let id = bundle.id().clone();
-        if self.index.has(&id) || self.store.has_seen(&id) {
+        let is_local = self.config.node.has(bundle.destination());
+        // One that was passed on and has been further since comes in a circle: there may be no other one.
+        let is_known = |hops| is_local || bundle.hops() <= hops;
+        if self.index.has(&id) || self.store.seen_hops(&id).is_some_and(is_known) {
             return Ok(Taken::Known(id));
         }
-        let is_local = self.config.node.has(bundle.destination());
         if is_local && bundle.is_fragment() {
             return Err(Refusal::Fragment(id));
         }
@@ -142,7 +144,7 @@ impl<F: Folder> Node<F> {
             self.sequence += 1;
             let made = making::request(request, now, self.sequence);
             let made = made.ok_or_else(|| wrong("it is for nobody"))?;
-            if !self.index.has(made.id()) && !self.store.has_seen(made.id()) {
+            if !self.index.has(made.id()) && self.store.seen_hops(made.id()).is_none() {
                 break made;
             }
         };

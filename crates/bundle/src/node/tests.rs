@@ -115,6 +115,42 @@ fn what_comes_a_second_time_is_known_also_after_a_restart() {
 }
 
 #[test]
+fn a_bundle_that_goes_in_a_circle_is_kept_over_restarts_until_it_has_been_too_many_hops() {
+    let folders = [0, 1].map(MemoryFolder::new);
+    let open = |place: usize| {
+        let all = Route { to: "*".parse().expect("a pattern"), via: 0 };
+        let other = NAMES[1 - place].parse().expect("a node");
+        let circle = Config { neighbours: vec![other], routes: vec![all], ..config(place) };
+        Node::open(circle, folders[place].clone(), NOW, 7).expect("a folder that works")
+    };
+    let mut nodes = [0, 1].map(open);
+    let reports = Reports { deletion: true, ..Reports::default() };
+    let venus = Request {
+        to: endpoint("dtn://venus/mail").expect("an endpoint"),
+        ..request(b"where", reports)
+    };
+    let id = nodes[0].submit(NOW, &venus).expect("taken");
+    let mut hops = 0;
+    loop {
+        let [earth, relay] = &mut nodes;
+        let (from, to) = if hops % 2 == 0 { (earth, relay) } else { (relay, earth) };
+        hops += hop(from, 0, to, NOW);
+        if nodes.iter().any(|node| node.counters().deleted > 0) {
+            break;
+        }
+        assert!(hops <= 40, "it goes round for ever");
+        let held = nodes.iter().map(|node| node.holds().0).sum::<usize>();
+        assert_eq!(held, 1, "after {hops} hops");
+        nodes = [0, 1].map(open);
+    }
+    let [earth, relay] = &mut nodes;
+    hop(relay, 0, earth, NOW);
+    let mut told = deliver(&mut nodes[0], "dtn://earth/reports", NOW);
+    let told = read_report(&told.pop().expect("a report")).expect("a report");
+    assert_eq!((told.about, told.status[0].0), (id, Status::Deleted));
+}
+
+#[test]
 fn lifetimes_end_also_of_what_waits_and_reports_say_so() {
     let mut earth = fresh(0);
     let reports = Reports { deletion: true, ..Reports::default() };

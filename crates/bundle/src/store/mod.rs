@@ -76,7 +76,7 @@ impl<F: Folder> Store<F> {
             } else if name.ends_with(BUNDLE) {
                 let file = store.folder.read(&name, u64::MAX)?;
                 match read(&name, &file) {
-                    Some(it) if store.seen.has(&it.bundle.id().hash()) => {
+                    Some(it) if store.was_given_away(&it.bundle) => {
                         // It was given away, and its removal did not come through.
                         store.folder.remove(&name)?;
                     }
@@ -99,7 +99,9 @@ impl<F: Folder> Store<F> {
         // What is torn at its end was not finished, and nobody was told that it was.
         for bytes in file.chunks_exact(record::ENTRY) {
             match record::read_entry(bytes) {
-                Some((hash, expires)) => self.seen.add(hash, expires, DtnTime::default()),
+                Some((hash, expires, hops)) => {
+                    self.seen.add(hash, (expires, hops), DtnTime::default());
+                }
                 None => lost += 1,
             }
         }
@@ -109,9 +111,14 @@ impl<F: Folder> Store<F> {
         Ok(())
     }
 
-    /// Whether a bundle was here and is not any more.
-    pub(crate) fn has_seen(&self, id: &BundleId) -> bool {
-        self.seen.has(&id.hash())
+    /// How many hops a bundle had been that was here and was given away, the last time that it came.
+    pub(crate) fn seen_hops(&self, id: &BundleId) -> Option<u8> {
+        self.seen.hops(&id.hash())
+    }
+
+    /// Whether a bundle that lies here was given away: one that has been further has come in a circle after that.
+    fn was_given_away(&self, bundle: &Checked) -> bool {
+        self.seen_hops(bundle.id()).is_some_and(|hops| bundle.hops() <= hops)
     }
 
     /// Names of bundles that were here.
@@ -161,11 +168,11 @@ impl<F: Folder> Store<F> {
     pub(crate) fn finish(
         &mut self,
         id: &BundleId,
-        expires: DtnTime,
+        (expires, hops): (DtnTime, u8),
         now: DtnTime,
     ) -> io::Result<()> {
         let hash = id.hash();
-        self.note(hash, expires, now)?;
+        self.note(hash, (expires, hops), now)?;
         // If it comes back after a crash, it is known.
         let _ = self.folder.remove(&name(&hash));
         Ok(())
@@ -179,8 +186,13 @@ impl<F: Folder> Store<F> {
         self.folder.remove(&name(&id.hash()))
     }
 
-    fn note(&mut self, hash: IdHash, expires: DtnTime, now: DtnTime) -> io::Result<()> {
-        let entry = record::entry(&hash, expires);
+    fn note(
+        &mut self,
+        hash: IdHash,
+        (expires, hops): (DtnTime, u8),
+        now: DtnTime,
+    ) -> io::Result<()> {
+        let entry = record::entry(&hash, expires, hops);
         let appends = self.written.filter(|written| *written <= SLACK * self.seen.len().max(256));
         // It has to be written anew after a failure: what is there of it may be torn.
         self.written = None;
@@ -191,7 +203,7 @@ impl<F: Folder> Store<F> {
             }
             None => {
                 let beside = format!("{SEEN}{BESIDE}");
-                let all = self.seen.entries().map(|(hash, expires)| record::entry(hash, *expires));
+                let all = self.seen.entries().map(|(hash, at, hops)| record::entry(hash, at, hops));
                 let all: Vec<u8> = all.flatten().chain(entry).collect();
                 self.folder.write(&beside, &[&all])?;
                 self.folder.rename(&beside, SEEN)?;
@@ -199,7 +211,7 @@ impl<F: Folder> Store<F> {
                 self.written = Some(self.seen.len() + 1);
             }
         }
-        self.seen.add(hash, expires, now);
+        self.seen.add(hash, (expires, hops), now);
         Ok(())
     }
 }

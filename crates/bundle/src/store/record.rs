@@ -6,8 +6,8 @@ use crate::{DtnTime, id::IdHash};
 const MAGIC: &[u8; 16] = b"bentpipe-bundle1";
 /// Bytes before the bundle: the magic, a BLAKE3 hash of what follows, the time at which it came.
 pub(super) const HEADER: usize = 16 + 32 + 8;
-/// Length of an entry of what was seen: hash of a name, time, the first bytes of a hash of both.
-pub(super) const ENTRY: usize = 16 + 8 + 8;
+/// Length of an entry of what was seen: hash of a name, time, hops, the first bytes of a hash of these.
+pub(super) const ENTRY: usize = 16 + 8 + 1 + 7;
 
 /// What stands before a bundle in its file.
 pub(super) fn header(received: DtnTime, bundle: &[u8]) -> [u8; HEADER] {
@@ -29,18 +29,20 @@ pub(super) fn read(file: &[u8]) -> Option<(DtnTime, &[u8])> {
 }
 
 /// An entry of what was seen.
-pub(super) fn entry(hash: &IdHash, expires: DtnTime) -> [u8; ENTRY] {
+pub(super) fn entry(hash: &IdHash, expires: DtnTime, hops: u8) -> [u8; ENTRY] {
     let mut entry = [0; ENTRY];
     entry[..16].copy_from_slice(hash);
     entry[16..24].copy_from_slice(&expires.as_millis().to_be_bytes());
-    let check = blake3::hash(&entry[..24]);
-    entry[24..].copy_from_slice(&check.as_bytes()[..8]);
+    entry[24] = hops;
+    let check = blake3::hash(&entry[..25]);
+    entry[25..].copy_from_slice(&check.as_bytes()[..7]);
     entry
 }
 
 /// What an entry says; `None` if it is damaged.
-pub(super) fn read_entry(bytes: &[u8]) -> Option<(IdHash, DtnTime)> {
+pub(super) fn read_entry(bytes: &[u8]) -> Option<(IdHash, DtnTime, u8)> {
     let hash: IdHash = bytes.get(..16)?.try_into().ok()?;
     let expires = DtnTime::from_millis(u64::from_be_bytes(bytes.get(16..24)?.try_into().ok()?));
-    (bytes == entry(&hash, expires)).then_some((hash, expires))
+    let hops = *bytes.get(24)?;
+    (bytes == entry(&hash, expires, hops)).then_some((hash, expires, hops))
 }

@@ -1,24 +1,25 @@
 //! Bundles that were here: what comes a second time is told apart by this.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::{DtnTime, id::IdHash};
 
-/// Names of bundles that were passed on or delivered, until their lifetime is over. At most so many: the oldest go first.
+/// Names of bundles that were passed on or delivered, until their lifetime is over, with the hops that they had been. At most
+/// so many: the oldest go first.
 #[derive(Debug)]
 pub(super) struct Seen {
     order: VecDeque<(IdHash, DtnTime)>,
-    names: BTreeSet<IdHash>,
+    hops: BTreeMap<IdHash, u8>,
     most: usize,
 }
 
 impl Seen {
     pub(super) const fn new(most: usize) -> Self {
-        Self { order: VecDeque::new(), names: BTreeSet::new(), most }
+        Self { order: VecDeque::new(), hops: BTreeMap::new(), most }
     }
 
-    pub(super) fn has(&self, hash: &IdHash) -> bool {
-        self.names.contains(hash)
+    pub(super) fn hops(&self, hash: &IdHash) -> Option<u8> {
+        self.hops.get(hash).copied()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -26,23 +27,23 @@ impl Seen {
     }
 
     /// Adds one. Where there is no room those go whose time is over, then the oldest.
-    pub(super) fn add(&mut self, hash: IdHash, expires: DtnTime, now: DtnTime) {
-        if !self.names.insert(hash) {
+    pub(super) fn add(&mut self, hash: IdHash, (expires, hops): (DtnTime, u8), now: DtnTime) {
+        if self.hops.insert(hash, hops).is_some() {
             return;
         }
         if self.order.len() >= self.most {
-            let names = &mut self.names;
-            self.order.retain(|(hash, expires)| *expires > now || !names.remove(hash));
+            let known = &mut self.hops;
+            self.order.retain(|(hash, expires)| *expires > now || known.remove(hash).is_none());
         }
         while self.order.len() >= self.most {
             let Some((oldest, _)) = self.order.pop_front() else { break };
-            self.names.remove(&oldest);
+            self.hops.remove(&oldest);
         }
         self.order.push_back((hash, expires));
     }
 
-    pub(super) fn entries(&self) -> impl Iterator<Item = &(IdHash, DtnTime)> {
-        self.order.iter()
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&IdHash, DtnTime, u8)> {
+        self.order.iter().map(|(hash, at)| (hash, *at, self.hops(hash).unwrap_or_default()))
     }
 }
 
@@ -55,13 +56,13 @@ mod tests {
         let time = DtnTime::from_millis;
         let mut seen = Seen::new(3);
         for (n, expires) in [(1, 100), (2, 5), (3, 100), (4, 100), (5, 100)] {
-            seen.add([n; 16], time(expires), time(10));
-            assert!(seen.len() <= 3 && seen.names.len() == seen.len());
+            seen.add([n; 16], (time(expires), n), time(10));
+            assert!(seen.len() <= 3 && seen.hops.len() == seen.len());
         }
-        let left: Vec<u8> = seen.entries().map(|(hash, _)| hash[0]).collect();
+        let left: Vec<u8> = seen.entries().map(|(hash, _, hops)| hash[0].min(hops)).collect();
         assert_eq!(left, [3, 4, 5]);
-        seen.add([4; 16], time(200), time(10));
+        seen.add([4; 16], (time(200), 9), time(10));
         assert_eq!(seen.len(), 3);
-        assert!(seen.has(&[4; 16]) && !seen.has(&[2; 16]));
+        assert_eq!((seen.hops(&[4; 16]), seen.hops(&[2; 16])), (Some(9), None));
     }
 }

@@ -41,7 +41,7 @@ fn at_whatever_change_the_power_goes_what_was_taken_is_there_and_what_was_given_
                 }
                 if sequence % 2 == 1
                     && let Some((id, _)) = taken.first().cloned()
-                    && store.finish(&id, DtnTime::NEVER, NOW).is_ok()
+                    && store.finish(&id, (DtnTime::NEVER, 0), NOW).is_ok()
                 {
                     gone.push(taken.remove(0).0);
                 }
@@ -51,7 +51,7 @@ fn at_whatever_change_the_power_goes_what_was_taken_is_there_and_what_was_given_
             let ids: Vec<&BundleId> = found.iter().map(|it| it.bundle.id()).collect();
             for (id, bytes) in &taken {
                 // Of one that was about to go nobody was told, and it may have gone.
-                if store.has_seen(id) {
+                if store.seen_hops(id).is_some() {
                     continue;
                 }
                 assert!(ids.contains(&id), "seed {seed}, {dies} changes: {id} is lost");
@@ -59,7 +59,10 @@ fn at_whatever_change_the_power_goes_what_was_taken_is_there_and_what_was_given_
                 assert_eq!(&loaded.to_bytes(), bytes);
             }
             for id in &gone {
-                assert!(!ids.contains(&id) && store.has_seen(id), "seed {seed}, {dies} changes");
+                assert!(
+                    !ids.contains(&id) && store.seen_hops(id).is_some(),
+                    "seed {seed}, {dies} changes"
+                );
             }
             for it in &found {
                 let id = it.bundle.id();
@@ -101,17 +104,21 @@ fn a_torn_list_of_what_was_seen_is_read_up_to_there_and_mended() {
     let (mut store, _, _) = open(&folder);
     let ids: Vec<BundleId> = (0..5).map(|n| bundle(n).0).collect();
     for id in &ids {
-        store.finish(id, DtnTime::NEVER, NOW).expect("noted");
+        store.finish(id, (DtnTime::NEVER, 0), NOW).expect("noted");
     }
     let mut torn = folder.clone();
     torn.append(SEEN, b"not an entry").expect("appended");
     assert!(folder.damage(SEEN, record::ENTRY + 3));
     let (mut store, _, damaged) = open(&folder);
     assert_eq!(damaged, ["seen (1 entries)"]);
-    assert!(store.has_seen(&ids[0]) && !store.has_seen(&ids[1]) && store.has_seen(&ids[4]));
-    store.finish(&ids[1], DtnTime::NEVER, NOW).expect("noted");
+    assert!(
+        store.seen_hops(&ids[0]).is_some()
+            && store.seen_hops(&ids[1]).is_none()
+            && store.seen_hops(&ids[4]).is_some()
+    );
+    store.finish(&ids[1], (DtnTime::NEVER, 0), NOW).expect("noted");
     let (store, _, damaged) = open(&folder);
-    assert!(damaged.is_empty() && ids.iter().all(|id| store.has_seen(id)));
+    assert!(damaged.is_empty() && ids.iter().all(|id| store.seen_hops(id).is_some()));
 }
 
 #[test]
@@ -120,7 +127,7 @@ fn the_list_of_what_was_seen_stays_short() {
     let (mut store, _, _) = Store::open(folder.clone(), 10_000, 10).expect("a folder");
     for sequence in 0..3000 {
         store
-            .finish(&BundleId::new("dtn://a/", NOW, sequence), DtnTime::NEVER, NOW)
+            .finish(&BundleId::new("dtn://a/", NOW, sequence), (DtnTime::NEVER, 0), NOW)
             .expect("noted");
         let len = folder.read(SEEN, u64::MAX).expect("a file").len() / record::ENTRY;
         assert!(len <= SLACK * 256 + 2, "{len} entries after {sequence}");
