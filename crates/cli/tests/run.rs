@@ -264,6 +264,17 @@ fn samples_are_a_table_over_time_that_ends_with_the_whole_file() {
 }
 
 #[test]
+fn a_picture_says_what_was_run_over_what() {
+    let dir = TempDir::new().expect("a directory");
+    let path = dir.path().join("geo.svg");
+    let svg = path.to_str().expect("a path");
+    stdout(&["geo", "--set", "flows.file.size=1 MB", "--seed", "3", "--svg", svg]);
+    let drawn = fs::read_to_string(&path).expect("it was written");
+    let told = "one run, seed 3: file by xstp (stp); satellite carries 10 Mbit/s";
+    assert!(drawn.contains(told), "{drawn}");
+}
+
+#[test]
 fn the_text_names_the_files_that_were_written() {
     let dir = TempDir::new().expect("a directory");
     let (csv, pcap) = (dir.path().join("a.csv"), dir.path().join("a.pcapng"));

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
     let summary = bentpipe_sim::run(&spec, &mut files)
         .map_err(|error| Failure::Input(format!("{}: {error}", scenario.source())))?;
     let seen = std::mem::take(&mut files.seen);
-    let written = files.finish(&summary)?;
+    let written = files.finish(&spec, &summary)?;
     if args.json {
         return print_json(&summary);
     }
@@ -95,7 +95,7 @@ impl<'a> Files<'a> {
     }
 
     /// Flushes the files and names them.
-    fn finish(self, summary: &RunSummary) -> Result<Vec<PathBuf>, Failure> {
+    fn finish(self, spec: &RunSpec, summary: &RunSummary) -> Result<Vec<PathBuf>, Failure> {
         let mut written = Vec::new();
         if let Some((path, mut writer)) = self.samples {
             if let Some(error) = self.samples_failed {
@@ -111,7 +111,8 @@ impl<'a> Files<'a> {
         }
         if let Some((file, courses)) = self.picture {
             let path = file.path();
-            let drawn = courses.svg(summary).map_err(|error| Failure::writing(path, error))?;
+            let drawn =
+                courses.svg(spec, summary).map_err(|error| Failure::writing(path, error))?;
             let out = file.empty()?.write_all(drawn.as_bytes());
             out.map_err(|error| Failure::writing(path, error))?;
             written.push(path.to_owned());

@@ -1,7 +1,9 @@
 //! How the flows of a run went on, for a picture: as many points as can be seen, however long it lasts.
 
-use bentpipe_record::{RunSummary, Sample};
-use bentpipe_units::{ByteCount, Span};
+use bentpipe_experiments::compare::slowest_line;
+use bentpipe_record::{FlowSummary, RunSummary, Sample};
+use bentpipe_sim::RunSpec;
+use bentpipe_units::{BitRate, ByteCount, Span};
 use serde_json::json;
 
 use super::figure::panels::{Panel, Panels, svg};
@@ -10,6 +12,8 @@ use super::figure::panels::{Panel, Panels, svg};
 const MOST: usize = 2_000;
 /// Parts of a run whose goodput is drawn.
 const PARTS: usize = 120;
+/// So many flows are told with their protocols, and the others counted.
+const TOLD: usize = 2;
 
 /// What is drawn of a sample.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +66,11 @@ impl Courses {
     }
 
     /// Goodput, window and round trip of each flow over time.
-    pub(crate) fn svg(&self, run: &RunSummary) -> Result<String, Box<dyn std::error::Error>> {
+    pub(crate) fn svg(
+        &self,
+        spec: &RunSpec,
+        run: &RunSummary,
+    ) -> Result<String, Box<dyn std::error::Error>> {
         let each = |line: &dyn Fn(&Course) -> Vec<(f64, f64)>| self.0.iter().map(line).collect();
         let panels = vec![
             Panel { label: "goodput, bit/s", lines: each(&Course::goodput) },
@@ -74,13 +82,30 @@ impl Courses {
         ];
         let figure = Panels {
             title: run.scenario.clone(),
-            subtitle: format!("one run, seed {}", run.seed),
+            subtitle: subtitle(spec, run),
             x_label: "time, s".to_owned(),
             names: run.flows.iter().map(|flow| flow.name.clone()).collect(),
             panels,
         };
         svg(&figure, json!({"scenario": run.scenario, "seeds": run.seed.to_string()}))
     }
+}
+
+/// What was run over what, such as "one run, seed 1: file by tcp (cubic); satellite carries 10 Mbit/s".
+fn subtitle(spec: &RunSpec, run: &RunSummary) -> String {
+    let flow = |flow: &FlowSummary| match flow.controller {
+        "" => format!("{} by {}", flow.name, flow.protocol),
+        controller => format!("{} by {} ({controller})", flow.name, flow.protocol),
+    };
+    let mut flows: Vec<String> = run.flows.iter().take(TOLD).map(flow).collect();
+    let more = run.flows.len().saturating_sub(TOLD);
+    flows.extend((more > 0).then(|| format!("{more} more")));
+    let line = spec.flows.first().and_then(|flow| slowest_line(spec, flow));
+    let line = line.map(|(link, _, bps)| {
+        let rate = BitRate::from_bps(bps.round() as u64);
+        format!("; {link} carries {rate}")
+    });
+    format!("one run, seed {}: {}{}", run.seed, flows.join(", "), line.unwrap_or_default())
 }
 
 impl Course {
