@@ -40,8 +40,8 @@ pub enum CarryError {
         /// What is configured.
         should: String,
     },
-    /// The peer has not answered for a bundle.
-    #[error("the peer has bundles and has said nothing for {0}")]
+    /// The peer has not answered for a bundle, or is a stranger that says nothing.
+    #[error("the peer has said and taken nothing for {0}")]
     Silent(Span),
     /// Newer sessions with the same peer have taken its place.
     #[error("newer connections of this peer have taken its place")]
@@ -93,7 +93,9 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
         let (mut reader, mut writer) = tokio::io::split(stream);
         let mut changed = self.node.watch();
         let mut output = Bytes::new();
+        // When the peer was heard, and when it owed nothing or took something.
         let mut heard = self.runtime.now();
+        let mut went_on = heard;
         let mut buffer = vec![0; PIECE];
         loop {
             changed.borrow_and_update();
@@ -115,9 +117,11 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
                 let _ = writer.shutdown().await;
                 return Ok(());
             }
-            let silent_at = heard + self.terms.idle_timeout;
-            let waits = self.session.is_waiting().then_some(silent_at);
-            let deadline = Instant::earliest(self.session.next_deadline(), waits);
+            if !self.session.is_waiting() {
+                went_on = now;
+            }
+            let gives_up = self.gives_up(heard, went_on);
+            let deadline = Instant::earliest(self.session.next_deadline(), gives_up);
             let wants_input = self.session.wants_input();
             tokio::select! {
                 // In this order, and the same each time: what is said first is never held up by what comes.
@@ -128,6 +132,7 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
                         return Err(io::Error::from(io::ErrorKind::WriteZero).into());
                     }
                     output.advance(wrote);
+                    went_on = self.runtime.now();
                 }
                 read = reader.read(&mut buffer), if wants_input => {
                     let read = read?;
@@ -135,6 +140,7 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
                         return Ok(());
                     }
                     heard = self.runtime.now();
+                    went_on = heard;
                     self.session.handle_input(heard, &buffer[..read])?;
                 }
                 // A node that ends lets its sessions go.
@@ -143,7 +149,7 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
             }
             let now = self.runtime.now();
             self.session.handle_timeout(now)?;
-            if self.session.is_waiting() && now >= heard + self.terms.idle_timeout {
+            if self.gives_up(heard, went_on).is_some_and(|at| now >= at) {
                 return Err(CarryError::Silent(self.terms.idle_timeout));
             }
             if let Some(session) = self.line.as_ref().map(Line::id)
@@ -152,6 +158,18 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
                 return Err(CarryError::Replaced);
             }
         }
+    }
+
+    /// When the session is given up. A stranger keeps its place only as long as it says something.
+    fn gives_up(&self, heard: Instant, went_on: Instant) -> Option<Instant> {
+        let since = if self.terms.peer == Peer::Unknown {
+            heard
+        } else if self.session.is_waiting() {
+            went_on
+        } else {
+            return None;
+        };
+        Some(since + self.terms.idle_timeout)
     }
 
     /// Gives the node what has come, and the peer what the node says. False if nothing has happened.

@@ -44,8 +44,7 @@ impl<F: Folder> Node<F> {
             let held = self.index.first(&queue)?;
             let (id, len) = (held.id.clone(), held.len);
             if len > most {
-                self.tell(News::Refused(id.clone()));
-                self.index.set(&id, State::Refused);
+                self.refuse(&id);
                 continue;
             }
             let Some((received, mut bundle)) = self.load(now, &id) else { continue };
@@ -53,6 +52,11 @@ impl<F: Folder> Node<F> {
                 let stayed = now.as_millis().saturating_sub(received.as_millis());
                 if !bundle.leave(self.config.node.endpoint(), stayed) {
                     self.delete(now, &id, HOP_LIMIT_EXCEEDED, "it has been too many hops");
+                    continue;
+                }
+                // It has become longer by where it comes from.
+                if bundle.to_bytes().len() as u64 > most {
+                    self.refuse(&id);
                     continue;
                 }
             }
@@ -83,15 +87,26 @@ impl<F: Folder> Node<F> {
             // It may be on its way in a session that followed.
             _ if held.state != State::Out(session) => Ok(()),
             Answer::Later => {
-                self.index.set(id, State::Paused(now.plus(self.config.retry)));
+                self.pause(now, id);
                 Ok(())
             }
             Answer::Never => {
-                self.tell(News::Refused(id.clone()));
-                self.index.set(id, State::Refused);
+                self.refuse(id);
                 Ok(())
             }
         }
+    }
+
+    /// It is offered again later.
+    fn pause(&mut self, now: DtnTime, id: &BundleId) {
+        self.index.set(id, State::Paused(now.plus(self.config.retry)));
+        self.version += 1;
+    }
+
+    /// Whoever it is for never takes it.
+    fn refuse(&mut self, id: &BundleId) {
+        self.tell(News::Refused(id.clone()));
+        self.index.set(id, State::Refused);
     }
 
     fn finish(
@@ -106,7 +121,7 @@ impl<F: Folder> Node<F> {
         let about = self.store.load(id).ok().filter(|(_, bundle)| bundle.asks(status.flag()));
         if let Err(error) = self.store.finish(id, (expires, hops), now) {
             self.tell(News::Medium(error.to_string()));
-            self.index.set(id, State::Paused(now.plus(self.config.retry)));
+            self.pause(now, id);
             return Err(error);
         }
         self.index.remove(id);
@@ -126,7 +141,7 @@ impl<F: Folder> Node<F> {
         while let Some(id) = self.index.expired(now).map(|held| held.id.clone()) {
             self.delete(now, &id, LIFETIME_EXPIRED, "its lifetime is over");
         }
-        if self.index.resume(now) {
+        if self.index.resume(now, self.config.retry) {
             self.version += 1;
         }
     }
@@ -163,7 +178,7 @@ impl<F: Folder> Node<F> {
             }
             Err(LoadError::Unreadable(error)) => {
                 self.tell(News::Medium(error.to_string()));
-                self.index.set(id, State::Paused(now.plus(self.config.retry)));
+                self.pause(now, id);
                 None
             }
         }

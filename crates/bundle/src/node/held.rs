@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bentpipe_units::Span;
+
 use crate::{BundleId, DtnTime};
 
 /// For whom a bundle waits.
@@ -118,10 +120,15 @@ impl Index {
         ids.iter().for_each(|id| self.set(id, State::Waits));
     }
 
-    /// What waited until now may be taken. True if there is any.
-    pub(super) fn resume(&mut self, now: DtnTime) -> bool {
+    /// What waited until now may be taken. True if there is any. Nothing waits for longer than `retry`: where it seems to, the
+    /// calendar was set back.
+    pub(super) fn resume(&mut self, now: DtnTime, retry: Span) -> bool {
         let mut any = false;
-        while let Some((at, place)) = self.paused.first().copied().filter(|(at, _)| *at <= now) {
+        let due = |paused: &BTreeSet<(DtnTime, u64)>| {
+            let first = paused.first().filter(|(at, _)| *at <= now);
+            first.or_else(|| paused.last().filter(|(at, _)| *at > now.plus(retry))).copied()
+        };
+        while let Some((at, place)) = due(&self.paused) {
             self.paused.remove(&(at, place));
             any = true;
             if let Some(id) = self.held.get(&place).map(|held| held.id.clone()) {

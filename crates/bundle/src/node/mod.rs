@@ -107,8 +107,11 @@ impl<F: Folder> Node<F> {
     /// # Errors
     /// When the folder cannot be read.
     pub fn open(config: Config, folder: F, now: DtnTime, salt: u32) -> io::Result<Self> {
-        let limits = config.limits;
-        let (store, found, damaged) = Store::open(folder, limits.largest, limits.seen)?;
+        let mut found = Vec::new();
+        let (store, damaged) = Store::open(folder, config.limits.seen, |it| {
+            found.push((it.received, held(&config, &it.bundle, it.received, it.len)));
+        })?;
+        found.sort_by_key(|(received, _)| *received);
         let mut node = Self {
             config,
             store,
@@ -122,9 +125,7 @@ impl<F: Folder> Node<F> {
             is_closing: false,
         };
         damaged.into_iter().for_each(|name| node.tell(News::Damaged(name)));
-        for it in found {
-            node.hold(&it.bundle, it.received, it.len);
-        }
+        found.into_iter().for_each(|(_, it)| node.hold(it));
         node.expire(now);
         Ok(node)
     }
@@ -226,22 +227,30 @@ impl<F: Folder> Node<F> {
             && self.sessions.range(session..).filter(|(_, of)| Some(*of) == queue).count() == 1
     }
 
-    fn hold(&mut self, bundle: &Checked, received: DtnTime, len: u64) {
-        let id = bundle.id().clone();
-        let queue = self.config.queue(bundle.destination());
-        if queue == Queue::Nowhere {
-            self.tell(News::NoRoute(id.clone()));
+    fn hold(&mut self, held: Held) {
+        if held.queue == Queue::Nowhere {
+            self.tell(News::NoRoute(held.id.clone()));
         }
-        let expires = bundle.expires(received);
         self.version += 1;
-        let hops = bundle.hops();
-        self.index.add(Held { id, queue, expires, len, hops, state: State::Waits });
+        self.index.add(held);
     }
 
     fn tell(&mut self, news: News) {
         if self.news.len() < MOST_NEWS {
             self.news.push(news);
         }
+    }
+}
+
+/// What is to be known of a bundle without its file.
+fn held(config: &Config, bundle: &Checked, received: DtnTime, len: u64) -> Held {
+    Held {
+        id: bundle.id().clone(),
+        queue: config.queue(bundle.destination()),
+        expires: bundle.expires(received),
+        len,
+        hops: bundle.hops(),
+        state: State::Waits,
     }
 }
 

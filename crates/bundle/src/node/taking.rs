@@ -5,7 +5,7 @@ use bp7::administrative_record::{
 };
 
 use super::held::Queue;
-use super::{News, Node};
+use super::{News, Node, held};
 use crate::making::{self, Request, Status};
 use crate::store::Folder;
 use crate::{BundleId, Checked, DtnTime, Invalid};
@@ -151,6 +151,11 @@ impl<F: Folder> Node<F> {
         if made.expires(now) <= now {
             return Err(wrong("its lifetime is over when it begins"));
         }
+        if now == DtnTime::default() {
+            return Err(wrong("the calendar of this node is before 2000: set it"));
+        }
+        // What nobody can read is not taken, whatever made it so.
+        Checked::parse(&made.to_bytes(), true)?;
         self.store_new(now, &mut made)?;
         self.counters.taken += 1;
         Ok(made.id().clone())
@@ -162,16 +167,16 @@ impl<F: Folder> Node<F> {
         if len > limits.largest {
             return Err(Refusal::TooLarge { len, most: limits.largest });
         }
-        let (count, held) = self.holds();
-        if count >= limits.bundles || held.saturating_add(len) > limits.bytes {
-            return Err(Refusal::Full { id, bundles: count, bytes: held });
+        let (count, sum) = self.holds();
+        if count >= limits.bundles || sum.saturating_add(len) > limits.bytes {
+            return Err(Refusal::Full { id, bundles: count, bytes: sum });
         }
         if let Err(error) = self.store.put(&id, now, &bytes) {
             let error = error.to_string();
             self.tell(News::Medium(error.clone()));
             return Err(Refusal::Medium { id, error });
         }
-        self.hold(bundle, now, len);
+        self.hold(held(&self.config, bundle, now, len));
         Ok(())
     }
 
@@ -187,7 +192,8 @@ impl<F: Folder> Node<F> {
         let node = self.config.node.endpoint();
         let report = making::report(about, node, (status, reason), now, self.sequence);
         let Some(mut report) = report else { return };
-        if self.config.queue(report.destination()) == Queue::Nowhere {
+        let is_readable = Checked::parse(&report.to_bytes(), true).is_ok();
+        if !is_readable || self.config.queue(report.destination()) == Queue::Nowhere {
             return;
         }
         // Nobody has custody of a report that was never made.

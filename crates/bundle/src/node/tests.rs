@@ -151,6 +151,52 @@ fn a_bundle_that_goes_in_a_circle_is_kept_over_restarts_until_it_has_been_too_ma
 }
 
 #[test]
+fn a_node_whose_calendar_is_not_set_takes_nothing_from_its_applications() {
+    let mut earth = fresh(0);
+    let refusal = earth.submit(DtnTime::default(), &request(b"when", Reports::default()));
+    assert!(refusal.expect_err("no time").to_string().contains("calendar"));
+    assert_eq!(earth.holds(), (0, 0));
+}
+
+#[test]
+fn what_is_too_long_for_a_neighbour_once_it_leaves_is_refused_and_holds_up_nothing() {
+    let mut earth = fresh(0);
+    let [first, second] = [3_000, 1]
+        .map(|len| earth.submit(NOW, &request(&vec![1; len], Reports::default())).expect("taken"));
+    let session = earth.begin(Queue::Neighbour(0));
+    let len = earth.entries().next().expect("the first").len;
+    let out = earth.next(NOW, session, len).expect("the second");
+    assert_eq!(out.id, second);
+    let refused: Vec<_> = earth.entries().filter(|it| it.is_refused).map(|it| it.id).collect();
+    assert_eq!(refused, [first]);
+}
+
+#[test]
+fn a_calendar_that_is_set_back_holds_up_nothing() {
+    let mut earth = fresh(0);
+    let id = earth.submit(NOW, &request(b"1", Reports::default())).expect("taken");
+    let session = earth.begin(Queue::Neighbour(0));
+    assert_eq!(next(&mut earth, session, NOW).expect("a bundle").0, id);
+    let version = earth.version();
+    earth.answered(NOW, session, &id, Answer::Later).expect("works");
+    assert_ne!(earth.version(), version, "somebody has to wait for that time");
+    let before = DtnTime::from_millis(NOW.as_millis() - 3_600_000);
+    assert_eq!(next(&mut earth, session, before).expect("again").0, id);
+}
+
+#[test]
+fn a_node_with_smaller_limits_gives_away_what_it_has() {
+    let folder = MemoryFolder::new(1);
+    let id = open(0, &folder).submit(NOW, &request(&[1; 9_000], Reports::default()));
+    let id = id.expect("taken");
+    let limits = Limits { largest: 1_000, ..config(0).limits };
+    let smaller = Config { limits, ..config(0) };
+    let mut earth = Node::open(smaller, folder, NOW, 8).expect("a folder that works");
+    let session = earth.begin(Queue::Neighbour(0));
+    assert_eq!(next(&mut earth, session, NOW).expect("a bundle").0, id);
+}
+
+#[test]
 fn lifetimes_end_also_of_what_waits_and_reports_say_so() {
     let mut earth = fresh(0);
     let reports = Reports { deletion: true, ..Reports::default() };

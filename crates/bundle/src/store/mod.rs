@@ -33,7 +33,6 @@ pub(crate) struct Store<F> {
     seen: Seen,
     /// Entries in the file of what was seen; `None` if it has to be written anew.
     written: Option<usize>,
-    largest: u64,
 }
 
 /// A bundle that was found at the start.
@@ -54,33 +53,34 @@ pub(crate) enum LoadError {
 }
 
 impl<F: Folder> Store<F> {
-    /// Opens a folder and looks through it. Damaged files are moved aside and named.
+    /// Opens a folder and looks through it. What is `found` is told one by one, as all of it may be more than memory holds. Damaged
+    /// files are moved aside and named.
     ///
     /// # Errors
     /// When it cannot be read.
     pub(crate) fn open(
         folder: F,
-        largest: u64,
         most_seen: usize,
-    ) -> io::Result<(Self, Vec<Found>, Vec<String>)> {
-        let mut store = Self { folder, seen: Seen::new(most_seen), written: None, largest };
-        let (mut found, mut damaged) = (Vec::new(), Vec::new());
+        mut found: impl FnMut(Found),
+    ) -> io::Result<(Self, Vec<String>)> {
+        let mut store = Self { folder, seen: Seen::new(most_seen), written: None };
+        let mut damaged = Vec::new();
         let names = store.folder.names()?;
         if names.iter().any(|name| name == SEEN) {
             store.read_seen(&mut damaged)?;
         }
         for name in names {
-            if name.ends_with(BESIDE) {
+            if name.strip_suffix(BESIDE).is_some_and(|of| of == SEEN || is_ours(of)) {
                 // What a crash has left, of which nobody was told.
                 store.folder.remove(&name)?;
-            } else if name.ends_with(BUNDLE) {
+            } else if is_ours(&name) {
                 let file = store.folder.read(&name, u64::MAX)?;
                 match read(&name, &file) {
                     Some(it) if store.was_given_away(&it.bundle) => {
                         // It was given away, and its removal did not come through.
                         store.folder.remove(&name)?;
                     }
-                    Some(it) => found.push(it),
+                    Some(it) => found(it),
                     None => {
                         store.folder.rename(&name, &format!("{name}{DAMAGED}"))?;
                         damaged.push(name);
@@ -89,8 +89,7 @@ impl<F: Folder> Store<F> {
             }
         }
         store.folder.sync()?;
-        found.sort_by_key(|it| it.received);
-        Ok((store, found, damaged))
+        Ok((store, damaged))
     }
 
     fn read_seen(&mut self, damaged: &mut Vec<String>) -> io::Result<()> {
@@ -150,8 +149,8 @@ impl<F: Folder> Store<F> {
     /// A bundle, and when it came.
     pub(crate) fn load(&mut self, id: &BundleId) -> Result<(DtnTime, Checked), LoadError> {
         let name = name(&id.hash());
-        let most = self.largest.saturating_add(record::HEADER as u64);
-        let file = self.folder.read(&name, most).map_err(LoadError::Unreadable)?;
+        // It was taken, whatever is taken now.
+        let file = self.folder.read(&name, u64::MAX).map_err(LoadError::Unreadable)?;
         match read(&name, &file) {
             Some(it) => Ok((it.received, it.bundle)),
             None => {
@@ -171,10 +170,21 @@ impl<F: Folder> Store<F> {
         (expires, hops): (DtnTime, u8),
         now: DtnTime,
     ) -> io::Result<()> {
-        let hash = id.hash();
-        self.note(hash, (expires, hops), now)?;
-        // If it comes back after a crash, it is known.
-        let _ = self.folder.remove(&name(&hash));
+        let (hash, what) = (id.hash(), (expires, hops));
+        match self.note(hash, what, now) {
+            // A full disk becomes free by what is removed. Until its name is noted it would be taken for new after a crash.
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+                self.folder.remove(&name(&hash))?;
+                if self.note(hash, what, now).is_err() {
+                    self.seen.add(hash, what, now);
+                }
+            }
+            noted => {
+                noted?;
+                // If it comes back after a crash, it is known.
+                let _ = self.folder.remove(&name(&hash));
+            }
+        }
         Ok(())
     }
 
@@ -221,6 +231,12 @@ fn name(hash: &IdHash) -> String {
     let mut name: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     name.push_str(BUNDLE);
     name
+}
+
+/// Whether a file is named as those with bundles are.
+fn is_ours(file_name: &str) -> bool {
+    let hash = file_name.strip_suffix(BUNDLE);
+    hash.is_some_and(|hash| hash.len() == 32 && hash.bytes().all(|it| it.is_ascii_hexdigit()))
 }
 
 /// A bundle from its file; `None` if it is damaged or not the one of this name.

@@ -21,7 +21,10 @@ fn bundle(sequence: u64) -> (BundleId, Vec<u8>) {
 }
 
 fn open(folder: &MemoryFolder) -> (Store<MemoryFolder>, Vec<Found>, Vec<String>) {
-    Store::open(folder.clone(), 10_000, 100).expect("a folder that works")
+    let mut found = Vec::new();
+    let opened = Store::open(folder.clone(), 100, |it| found.push(it));
+    let (store, damaged) = opened.expect("a folder that works");
+    (store, found, damaged)
 }
 
 #[test]
@@ -124,7 +127,7 @@ fn a_torn_list_of_what_was_seen_is_read_up_to_there_and_mended() {
 #[test]
 fn the_list_of_what_was_seen_stays_short() {
     let folder = MemoryFolder::new(1);
-    let (mut store, _, _) = Store::open(folder.clone(), 10_000, 10).expect("a folder");
+    let (mut store, _) = Store::open(folder.clone(), 10, |_| ()).expect("a folder");
     for sequence in 0..3000 {
         store
             .finish(&BundleId::new("dtn://a/", NOW, sequence), (DtnTime::NEVER, 0), NOW)
@@ -133,4 +136,74 @@ fn the_list_of_what_was_seen_stays_short() {
         assert!(len <= SLACK * 256 + 2, "{len} entries after {sequence}");
         assert!(store.seen() <= 10);
     }
+}
+
+#[test]
+fn files_of_others_are_left_alone() {
+    let mut folder = MemoryFolder::new(4);
+    let others = ["notes.new", "repo.bundle", "x.bundle.new", "lock"];
+    for name in others {
+        folder.write(name, &[b"precious"]).expect("written");
+    }
+    let (_, found, damaged) = open(&folder);
+    assert!(found.is_empty() && damaged.is_empty());
+    let mut left = folder.names().expect("names");
+    left.sort();
+    let mut all = others.to_vec();
+    all.sort_unstable();
+    assert_eq!(left, all);
+}
+
+/// A folder that has no room for anything more as long as a bundle is in it.
+#[derive(Debug)]
+struct Tight(MemoryFolder);
+
+impl Tight {
+    fn room(&self) -> io::Result<()> {
+        let is_full = self.0.names()?.iter().any(|name| is_ours(name));
+        if is_full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+}
+
+impl Folder for Tight {
+    fn names(&self) -> io::Result<Vec<String>> {
+        self.0.names()
+    }
+
+    fn read(&self, name: &str, most: u64) -> io::Result<Vec<u8>> {
+        self.0.read(name, most)
+    }
+
+    fn write(&mut self, name: &str, parts: &[&[u8]]) -> io::Result<()> {
+        self.room()?;
+        self.0.write(name, parts)
+    }
+
+    fn append(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.room()?;
+        self.0.append(name, bytes)
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
+        self.0.rename(from, to)
+    }
+
+    fn remove(&mut self, name: &str) -> io::Result<()> {
+        self.0.remove(name)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.sync()
+    }
+}
+
+#[test]
+fn a_full_disk_becomes_free_by_what_is_given_away() {
+    let folder = MemoryFolder::new(5);
+    let (mut store, _) = Store::open(Tight(folder.clone()), 100, |_| ()).expect("a folder");
+    let (id, bytes) = bundle(1);
+    store.put(&id, NOW, &bytes).expect("there is room for one");
+    store.finish(&id, (DtnTime::NEVER, 0), NOW).expect("it is given away");
+    let (store, found, _) = open(&folder.lose_power());
+    assert!(found.is_empty() && store.seen_hops(&id).is_some());
 }

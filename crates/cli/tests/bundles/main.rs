@@ -4,6 +4,7 @@ mod nodes;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -126,6 +127,30 @@ fn what_cannot_be_is_refused_with_what_would_be_right() {
     let second = bentpipe().args(["bundle", "node"]).arg(dir.path().join("earth.toml")).output();
     let second = second.expect("it starts");
     assert!(String::from_utf8_lossy(&second.stderr).contains("another node has this store"));
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test of sockets")]
+fn strangers_who_say_nothing_keep_no_place() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let [(earth, _), (mars, _)] = ["earth", "mars"].map(|name| Node::new(dir.path(), name));
+    let port = free();
+    mars.configure(&format!(
+        "[limits]\nidle_timeout = \"1 s\"\n[[listen]]\nlayer = \"mtcp\"\naddress = \"127.0.0.1:{port}\"\n"
+    ));
+    earth.configure(&format!(
+        "[neighbours.mars]\nnode = \"dtn://mars/\"\nlayer = \"mtcp\"\naddress = \"127.0.0.1:{port}\"\n"
+    ));
+    let _mars = mars.start();
+    let strangers: Vec<TcpStream> =
+        (0..16).map(|_| TcpStream::connect(("127.0.0.1", port)).expect("connected")).collect();
+    let _earth = earth.start();
+    let file = dir.path().join("file");
+    fs::write(&file, "hello").expect("written");
+    earth.send("dtn://mars/mail", &file, &[]);
+    let mut mail = mars.recv("mail", &dir.path().join("inbox"));
+    assert_eq!(file_of(&mail.line()), b"hello");
+    drop(strangers);
 }
 
 fn root() -> PathBuf {

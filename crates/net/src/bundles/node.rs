@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use bentpipe_association::{SecretKey, Security, Tuning};
 use bentpipe_bundle::layer::{Hello, Session, mtcp, tcpcl, xstp};
-use bentpipe_bundle::{DtnTime, News, Node, Peer, Queue, SharedNode, Terms, carry, keep};
+use bentpipe_bundle::{
+    CarryError, DtnTime, News, Node, Peer, Queue, SharedNode, Terms, carry, keep,
+};
 use bentpipe_units::{ByteCount, Span};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -193,19 +195,25 @@ impl Parts {
         Hello { node: core.node.to_string(), largest: core.limits.largest }
     }
 
-    /// Runs a session until it ends, and says why it has.
+    /// Runs a session until it ends, and says why it has. False if the peer is another one or does not keep to the protocol.
     async fn run(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send,
         session: impl Session,
         peer: Peer,
         name: &str,
-    ) {
+    ) -> bool {
         let terms = Terms { peer, idle_timeout: self.config.idle_timeout };
         tracing::info!(peer = name, "connected");
         match carry(&Tokio, &self.node, stream, session, &terms).await {
-            Ok(()) => tracing::info!(peer = name, "the connection has ended"),
-            Err(error) => tracing::warn!(peer = name, "{error}"),
+            Ok(()) => {
+                tracing::info!(peer = name, "the connection has ended");
+                true
+            }
+            Err(error) => {
+                tracing::warn!(peer = name, "{error}");
+                !matches!(error, CarryError::Protocol(_) | CarryError::Other { .. })
+            }
         }
     }
 
@@ -279,7 +287,8 @@ impl Parts {
                 continue;
             }
             match self.call_once(place, &neighbour, host.as_ref()).await {
-                Ok(()) => pause = FIRST_PAUSE,
+                Ok(true) => pause = FIRST_PAUSE,
+                Ok(false) => pause = (pause * 2).min(LONGEST_PAUSE),
                 Err(error) => {
                     tracing::info!(neighbour = neighbour.name, %error, "no connection");
                     pause = (pause * 2).min(LONGEST_PAUSE);
@@ -294,7 +303,7 @@ impl Parts {
         place: usize,
         neighbour: &Neighbour,
         host: Option<&Host>,
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
         let name = neighbour.address.as_deref().unwrap_or_default();
         let late = |_| io::Error::from(io::ErrorKind::TimedOut);
         let address = tokio::net::lookup_host(name).await?.next();
@@ -306,18 +315,16 @@ impl Parts {
             let longest = Duration::from_nanos(IDLE.as_nanos());
             let connection = tokio::time::timeout(longest, connecting).await.map_err(late)??;
             let session = xstp::Xstp::new(&self.hello());
-            self.run(connection, session, peer, &neighbour.name).await;
-            return Ok(());
+            return Ok(self.run(connection, session, peer, &neighbour.name).await);
         }
         let connecting = sockets::connect(address, None);
         let stream = tokio::time::timeout(CALL, connecting).await.map_err(late)??;
-        if neighbour.layer == Layer::Mtcp {
-            self.run(stream, mtcp::Mtcp::sender(), peer, &neighbour.name).await;
+        let name = &neighbour.name;
+        Ok(if neighbour.layer == Layer::Mtcp {
+            self.run(stream, mtcp::Mtcp::sender(), peer, name).await
         } else {
-            let session = tcpcl::Tcpcl::active(self.hello());
-            self.run(stream, session, peer, &neighbour.name).await;
-        }
-        Ok(())
+            self.run(stream, tcpcl::Tcpcl::active(self.hello()), peer, name).await
+        })
     }
 }
 

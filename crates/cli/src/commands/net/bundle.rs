@@ -162,9 +162,15 @@ fn recv(args: &BundleRecv, lines: &Lines) -> Result<(), Failure> {
 fn keep(dir: &Path, delivered: &Delivered, payload: &[u8]) -> io::Result<PathBuf> {
     let name = bentpipe_net::bundles::file_name(&delivered.id);
     let (path, beside) = (dir.join(&name), dir.join(format!(".{name}.bentpipe-part")));
-    let mut file = File::create(&beside)?;
-    file.write_all(payload)?;
-    file.sync_all()?;
+    let written = File::create(&beside).and_then(|mut file| {
+        file.write_all(payload)?;
+        file.sync_all()
+    });
+    if let Err(error) = written {
+        // What is full shall not stay full for it.
+        let _ = fs::remove_file(&beside);
+        return Err(error);
+    }
     fs::rename(&beside, &path)?;
     File::open(dir)?.sync_all()?;
     Ok(path)
