@@ -61,7 +61,7 @@ pub struct Submission {
     pub bytes: u64,
 }
 
-/// What a node answers to a [`Question::Send`].
+/// What a node answers to a question to send.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
@@ -73,7 +73,7 @@ pub enum Said {
     NotNow(String),
 }
 
-/// A bundle that is delivered, whose payload comes behind the line. The node keeps it until it is told [`Confirm`].
+/// A bundle that is delivered, whose payload comes behind the line. The node keeps it until it is told that the application has it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Delivered {
     /// Its name.
