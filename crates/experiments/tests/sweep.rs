@@ -107,7 +107,7 @@ fn rows_that_were_run_elsewhere_make_the_same_file() {
     let mut file = SweepFile::open(&sweep, Shard::WHOLE, &out, false).expect("a file");
     let batch = |runs: std::ops::Range<u64>| sweep.run_batch(runs, Some(1), &()).expect("run");
     let error = file.append(&batch(5..7)).expect_err("not the next ones").to_string();
-    assert!(error.contains("are not the next ones"), "{error}");
+    assert!(error.contains("run 5 is not the next one, which is 0"), "{error}");
     let other =
         self::sweep("0,0.06", "tcp-cubic,sctp", "1-3").run_batch(0..5, None, &()).expect("run");
     let error = file.append(&other).expect_err("another sweep").to_string();
@@ -116,6 +116,24 @@ fn rows_that_were_run_elsewhere_make_the_same_file() {
         file.append(&batch(runs)).expect("appended");
     }
     assert_eq!(file.finish().expect("finished"), Done { rows: 24, run: 24 });
+    assert!(fs::read(&out).expect("a result") == whole);
+}
+
+#[test]
+fn only_what_is_new_has_to_be_run_elsewhere() {
+    let (dir, sweep) = (dir(), small());
+    let out = dir.path().join("runs.parquet");
+    run(&sweep, Shard::WHOLE, &out).expect("run");
+    let grown = self::sweep("0,0.05,0.07", "tcp-cubic,sctp,tcp-reno", "1-5");
+    let whole = bytes_of(&grown, &dir);
+    let mut file = SweepFile::open(&grown, Shard::WHOLE, &out, false).expect("a file");
+    let missing = file.to_run().expect("all can be");
+    let runs: u64 = missing.iter().map(|range| range.end - range.start).sum();
+    assert_eq!((grown.total(), runs), (90, 90 - 24), "{missing:?}");
+    for range in missing {
+        file.append(&grown.run_batch(range, Some(1), &()).expect("run")).expect("appended");
+    }
+    assert_eq!(file.finish().expect("finished"), Done { rows: grown.total(), run: runs });
     assert!(fs::read(&out).expect("a result") == whole);
 }
 

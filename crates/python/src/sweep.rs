@@ -68,17 +68,12 @@ impl Sweep {
 
     /// Runs the runs with these numbers, the last one excluded.
     fn run(&self, py: Python<'_>, first: u64, end: u64, jobs: Option<usize>) -> PyResult<Table> {
-        self.batch(py, first, end, jobs).map(Table::from)
+        self.batch(py, first..end.min(self.inner.total()), jobs).map(Table::from)
     }
 
-    /// The same as a stream of Arrow's IPC, which goes over a network.
-    fn run_part<'py>(
-        &self,
-        py: Python<'py>,
-        first: u64,
-        end: u64,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let batch = self.batch(py, first, end, Some(1))?;
+    /// Runs these runs, as a stream of Arrow's IPC, which goes over a network.
+    fn run_part<'py>(&self, py: Python<'py>, runs: Vec<u64>) -> PyResult<Bound<'py, PyBytes>> {
+        let batch = self.batch(py, runs.into_iter(), Some(1))?;
         Ok(PyBytes::new(py, &written(&batch).map_err(error)?))
     }
 
@@ -101,13 +96,14 @@ impl Sweep {
         })
     }
 
-    /// The same with parts that are run elsewhere: `parts` is told the number of the first run that is missing, and gives
-    /// an iterator over what `run_part` gave for the runs from there on, in order.
+    /// The same with parts that are run elsewhere: `parts` is told the runs that are missing, as ranges whose ends are excluded,
+    /// and gives an iterator over what `run_part` gave for them, in order.
     fn gather(&self, out: &str, replace: bool, parts: &Bound<'_, PyAny>) -> PyResult<(u64, u64)> {
         let file = SweepFile::open(&self.inner, Shard::WHOLE, Path::new(out), replace);
         let mut file = file.map_err(error)?;
-        let first = self.inner.total() - file.missing();
-        for part in PyIterator::from_object(&parts.call1((first,))?)? {
+        let ranges = file.to_run().map_err(error)?.into_iter();
+        let ranges: Vec<(u64, u64)> = ranges.map(|range| (range.start, range.end)).collect();
+        for part in PyIterator::from_object(&parts.call1((ranges,))?)? {
             for batch in read(part?.cast::<PyBytes>()?.as_bytes()).map_err(error)? {
                 file.append(&batch).map_err(error)?;
             }
@@ -131,14 +127,10 @@ impl Sweep {
     fn batch(
         &self,
         py: Python<'_>,
-        first: u64,
-        end: u64,
+        runs: impl Iterator<Item = u64> + Send,
         jobs: Option<usize>,
     ) -> PyResult<RecordBatch> {
-        self.detached(py, |wanted| {
-            let end = end.min(self.inner.total());
-            self.inner.run_batch(first..end, jobs, wanted).map_err(error)
-        })
+        self.detached(py, |wanted| self.inner.run_batch(runs, jobs, wanted).map_err(error))
     }
 
     fn detached<T: Send>(

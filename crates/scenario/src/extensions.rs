@@ -1,5 +1,7 @@
 //! What a program brings of its own, for scenarios to name.
 
+use std::collections::BTreeMap;
+
 use bentpipe_cc::Registry as Controllers;
 use bentpipe_link::Registry as Links;
 
@@ -11,6 +13,7 @@ use crate::Confines;
 pub struct Extensions {
     controllers: Controllers,
     links: Links,
+    versions: BTreeMap<String, String>,
     confines: Option<Confines>,
 }
 
@@ -28,6 +31,18 @@ impl Extensions {
     pub fn with_links(mut self, links: Links) -> Self {
         self.links = links;
         self
+    }
+
+    /// The same with a version of what has this name, which tells it from what it was before it was changed. Runs of one version
+    /// are taken for the same by sweeps.
+    #[must_use]
+    pub fn with_version(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.versions.insert(name.into(), version.into());
+        self
+    }
+
+    pub(crate) const fn versions(&self) -> &BTreeMap<String, String> {
+        &self.versions
     }
 
     /// The same for scenarios that somebody else wrote, within these bounds.

@@ -183,13 +183,14 @@ impl Scenario {
     }
 
     /// What its runs depend on besides their seed and the program, as a hash: its values, whatever their order and the
-    /// comments, and the contents of the files that it reads.
+    /// comments, the contents of the files that it reads, and the [versions](Extensions::with_version) of controllers that it names.
     ///
     /// # Errors
     /// When one of those files cannot be read.
     pub fn identity(&self) -> Result<[u8; 32], ScenarioError> {
         let files = self.reads();
-        identity(&self.text, files.iter().map(PathBuf::as_path)).map_err(|(path, error)| {
+        let (files, versions) = (files.iter().map(PathBuf::as_path), self.extensions.versions());
+        identity(&self.text, files, versions).map_err(|(path, error)| {
             let source = path.display().to_string();
             ScenarioError { source, line: None, key: None, message: error.to_string() }
         })

@@ -4,6 +4,8 @@
 //! on there. One that was changed meanwhile runs what it did not run before: rows are known by their hashes, and those that it has not
 //! used yet wait in `OUT.old`.
 
+mod gathered;
+
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::fs::{File, TryLockError};
@@ -88,6 +90,8 @@ pub struct SweepFile<'s> {
     run: u64,
     rows: Rows<'s>,
     events: u64,
+    /// The cell of the run that was looked at last.
+    last: Option<Cell>,
 }
 
 impl<'s> SweepFile<'s> {
@@ -139,7 +143,8 @@ impl<'s> SweepFile<'s> {
             }
         };
         let (rows, out) = (Rows::new(sweep), out.to_owned());
-        Ok(Self { sweep, shard, out, part, known, written: begun.written, run: 0, rows, events: 0 })
+        let written = begun.written;
+        Ok(Self { sweep, shard, out, part, known, written, run: 0, rows, events: 0, last: None })
     }
 
     /// How many rows are not there yet.
@@ -187,29 +192,6 @@ impl<'s> SweepFile<'s> {
         self.write(&batch)
     }
 
-    /// Appends rows that were run elsewhere, by [`Sweep::run_batch`]: the next ones of those that are [left](Self::left).
-    ///
-    /// # Errors
-    /// When they are not those, or cannot be written.
-    pub fn append(&mut self, batch: &RecordBatch) -> Result<(), FileError> {
-        let wrong = |problem: String| FileError::taken(&self.out, problem);
-        if batch.schema() != schema(self.sweep) {
-            return Err(wrong("the rows are of another sweep or another version".to_owned()));
-        }
-        let numbers = run_numbers(batch).map_err(wrong)?;
-        let expected: Vec<u64> = self.left().take(numbers.len()).collect();
-        if numbers != expected {
-            return Err(wrong(format!(
-                "the rows of runs {:?} to {:?} are not the next ones, which begin with {:?}",
-                numbers.first(),
-                numbers.last(),
-                expected.first()
-            )));
-        }
-        self.run += numbers.len() as u64;
-        self.write(batch)
-    }
-
     fn write(&mut self, batch: &RecordBatch) -> Result<(), FileError> {
         self.part.write(batch).map_err(|error| FileError::disk(&self.part_path(), error))?;
         self.written += batch.num_rows() as u64;
@@ -224,7 +206,9 @@ impl<'s> SweepFile<'s> {
     ///
     /// # Errors
     /// When some are missing, or the file cannot be written.
-    pub fn finish(self) -> Result<Done, FileError> {
+    pub fn finish(mut self) -> Result<Done, FileError> {
+        self.push_known()?;
+        self.flush()?;
         if self.missing() > 0 {
             let problem = format!("{} rows are missing", self.missing());
             return Err(FileError::taken(&self.out, problem));

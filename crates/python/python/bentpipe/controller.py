@@ -34,6 +34,9 @@ class Base:
     """Its name in scenarios and comparisons; without one that of the class in small letters."""
     summary: ClassVar[str] = ""
     """What it does, in a line."""
+    version: ClassVar[str | None] = None
+    """Tells it from what it was before: change it whenever the class does something else. Files of sweeps need one, as runs of one
+    version are not run again."""
     parameters: ClassVar[Mapping[str, Parameter]] = {}
     """What can be set; the values are in `build.parameters`."""
 
@@ -108,4 +111,5 @@ def _make(controller: AnyController) -> ControllerClass:
     ]
     signals = issubclass(controller, Controller) and controller.on_signal is not Controller.on_signal
     rounds = issubclass(controller, RoundController)
-    return ControllerClass(controller, name_of(controller), controller.summary, settings, rounds, signals)
+    name, summary, version = name_of(controller), controller.summary, controller.version
+    return ControllerClass(controller, name, summary, version, settings, rounds, signals)

@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice, starmap
 from pathlib import Path
 from typing import Any, Protocol, overload
 
@@ -104,15 +105,16 @@ class Sweep:
         """Runs everything and gives the rows in the order of the runs, or writes them into the Parquet file `out`.
 
         A file that is there already keeps its rows: a sweep that was broken off goes on where it was, and one that grew runs what is
-        new (with `client` all of it). With `replace` rows that it does not have any more are dropped. `shard`, such as `3/100`, is the third of a hundred parts, which
+        new. With `replace` rows that it does not have any more are dropped. `shard`, such as `3/100`, is the third of a hundred parts, which
         `merge` puts together. `jobs` is the number of threads, one for each core if it is left out. With `client` the runs go to its
         workers, `chunk` at a time; a part whose worker dies is run by another one, if the client sees to that, as Dask does. The rows
         and the file are the same whoever ran what.
 
         Raises `Error` where a run cannot be, before the first one is; or the file is something else."""
         self._native.check(checked_jobs(jobs))
-        if out is not None and self._scenario.controllers:
-            raise Error("out: the file would not notice that a class has changed; leave it out, or take controllers in Rust")
+        unversioned = [one.__name__ for one in self._scenario.controllers if one.version is None]
+        if out is not None and unversioned:
+            raise Error(f"out: the file would not notice that {unversioned[0]} has changed; give the class a version, such as `version = \"1\"`")
         if client is not None and (jobs is not None or shard is not None):
             raise Error("client: its workers are the jobs, and it has the whole sweep; leave out jobs and shard")
         if chunk < 1:
@@ -120,20 +122,19 @@ class Sweep:
         if out is None and client is None:
             return Table(self._native.run(0, len(self), checked_jobs(jobs)))
         if out is None:
-            return Table(self._native.join(list(self._parts(client, chunk, 0))))
+            return Table(self._native.join(list(self._parts(client, chunk, [(0, len(self))]))))
         path = os.fspath(out)
         if client is None:
             rows, run = self._native.write(path, shard, replace, checked_jobs(jobs))
         else:
-            rows, run = self._native.gather(path, replace, lambda first: self._parts(client, chunk, first))
+            rows, run = self._native.gather(path, replace, lambda missing: self._parts(client, chunk, missing))
         return Written(Path(path), rows, run)
 
-    def _parts(self, client: Client | None, chunk: int, first: int) -> Iterator[bytes]:
-        assert client is not None
-        total = len(self)
+    def _parts(self, client: Client, chunk: int, missing: Iterable[tuple[int, int]]) -> Iterator[bytes]:
+        runs = chain.from_iterable(starmap(range, missing))
         waiting: deque[Future] = deque()
-        for begin in range(first, total, chunk):
-            waiting.append(client.submit(run_part, self, begin, min(begin + chunk, total)))
+        while part := list(islice(runs, chunk)):
+            waiting.append(client.submit(run_part, self, part))
             if len(waiting) >= AHEAD:
                 yield waiting.popleft().result()
         while waiting:
@@ -150,9 +151,9 @@ class Sweep:
         return f"<bentpipe.Sweep of {self._scenario.name}: {len(self)} runs>"
 
 
-def run_part(sweep: Sweep, first: int, end: int) -> bytes:
+def run_part(sweep: Sweep, runs: list[int]) -> bytes:
     """What a worker does: the runs of these numbers, as Arrow's IPC."""
-    return sweep._native.run_part(first, end)
+    return sweep._native.run_part(runs)
 
 
 def _written(value: Value) -> str:

@@ -25,6 +25,7 @@ use crate::error::error;
 #[pyclass(frozen, module = "bentpipe._native")]
 pub(crate) struct ControllerClass {
     row: &'static Row,
+    version: Option<String>,
     failure: Failure,
 }
 
@@ -33,13 +34,14 @@ type Setting = (String, String, f64, f64, f64, String);
 
 #[pymethods]
 impl ControllerClass {
-    /// A class with these settings. With `rounds` it is told of whole round trips, else of each acknowledgement, and of signals
+    /// A class with these settings. Its version tells it from what it was before it was changed. With `rounds` it is told of whole round trips, else of each acknowledgement, and of signals
     /// if it wants to.
     #[new]
     fn new(
         class: Py<PyAny>,
         name: String,
         summary: String,
+        version: Option<String>,
         settings: Vec<Setting>,
         rounds: bool,
         signals: bool,
@@ -67,7 +69,7 @@ impl ControllerClass {
             parameters,
             build: Box::leak(Box::new(build)),
         };
-        Self { row: Box::leak(Box::new(row)), failure }
+        Self { row: Box::leak(Box::new(row)), version, failure }
     }
 }
 
@@ -83,7 +85,13 @@ pub(crate) fn extensions(classes: &[Py<ControllerClass>]) -> PyResult<Extensions
     let registry = classes.iter().try_fold(Registry::built_in(), |registry, class| {
         registry.with(class.get().row).map_err(error)
     });
-    Ok(Extensions::default().with_controllers(registry?))
+    let extensions = Extensions::default().with_controllers(registry?);
+    let versions = classes.iter().filter_map(|class| {
+        let class = class.get();
+        Some((class.row.name, class.version.as_ref()?))
+    });
+    Ok(versions
+        .fold(extensions, |extensions, (name, version)| extensions.with_version(name, version)))
 }
 
 /// Does something in which these classes may be told something, and gives the first exception that one of them raised instead.
