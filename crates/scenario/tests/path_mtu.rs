@@ -78,6 +78,30 @@ fn the_record_is_the_same_in_wire_mode() {
 }
 
 #[test]
+fn sctp_heeds_a_router_as_tcp_does() {
+    let (told, wide) = (
+        outcome(&["flows.file.protocol=\"sctp\""], false),
+        outcome(&["flows.file.protocol=\"sctp\"", "links.narrow.mtu=\"1500 B\""], false),
+    );
+    assert!(told.flows[0].complete && wide.flows[0].complete);
+    // What left before the first message came back, and nothing after it: older chunks may be fragmented.
+    let narrow = direction(&told, "narrow", "west");
+    assert!((1..=10).contains(&narrow.lost_packet_too_big), "{narrow:?}");
+    assert_eq!(told.flows[0].source.retransmitted_segments, narrow.lost_packet_too_big);
+    assert_eq!((told.flows[0].source.timeouts, told.flows[0].source.reductions), (0, 0));
+    let later = seconds(&told) - seconds(&wide);
+    assert!((0.01..0.6).contains(&later), "{later}");
+    let silent = outcome(&["flows.file.protocol=\"sctp\"", "links.narrow.icmp=false"], false);
+    assert_eq!(silent.flows[0].delivered_bytes, 0);
+}
+
+#[test]
+fn sctp_in_wire_mode_has_the_same_record() {
+    let changes = ["flows.file.protocol=\"sctp\"", "links.near.ber=1e-6"];
+    assert_eq!(outcome(&changes, false), outcome(&changes, true));
+}
+
+#[test]
 fn without_a_word_only_a_search_gets_through() {
     let silent = "links.narrow.icmp=false";
     let lost = outcome(&[silent], false);
@@ -124,6 +148,8 @@ fn hosts_know_what_their_own_links_carry() {
         // 548 bytes of payload in each packet.
         assert_eq!(run.flows[0].source.data_segments, 2_000_000_u64.div_ceil(548));
     }
+    let run = outcome(&["links.near.mtu=\"600 B\"", "flows.file.protocol=\"sctp\""], false);
+    assert!(run.flows[0].complete && run.links.iter().all(|link| link.lost_packet_too_big == 0));
 }
 
 #[test]

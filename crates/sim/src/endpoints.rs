@@ -12,7 +12,7 @@ use bentpipe_transport::{Endpoint, Event, Host, NetworkFeedback, PathId, drain, 
 use bentpipe_units::Instant;
 use bentpipe_wire::icmp::PacketTooBig;
 use bentpipe_wire::xcp::Header;
-use bentpipe_wire::{Segment, tcp};
+use bentpipe_wire::{Segment, sctp, tcp};
 
 use crate::app::App;
 use crate::components::Components;
@@ -319,14 +319,17 @@ impl Endpoints {
         message: &PacketTooBig,
     ) {
         let PacketTooBig { mtu, packet } = message;
-        let (Some(peer), tcp::PROTOCOL) = (node_at(packet.destination), packet.protocol) else {
-            return;
+        let protocol = match packet.protocol {
+            tcp::PROTOCOL => Protocol::TCP,
+            sctp::PROTOCOL => Protocol::SCTP,
+            _ => return,
         };
-        let session = self.ends.session(node, Protocol::TCP, peer, packet.ports);
-        if let Some(index) = session
-            && let Some(connection) = &mut self.ends[index as usize].endpoint
-        {
-            connection.endpoint_mut().handle_packet_too_big(now, *mtu, packet.number);
+        let Some(peer) = node_at(packet.destination) else { return };
+        let Some(index) = self.ends.session(node, protocol, peer, packet.ports) else { return };
+        let end = &mut self.ends[index as usize];
+        let path = end.path_of(node, peer);
+        if let Some(connection) = &mut end.endpoint {
+            connection.endpoint_mut().handle_packet_too_big(now, path, *mtu, packet.number);
             self.drain(now, network, index);
         }
     }

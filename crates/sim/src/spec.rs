@@ -314,6 +314,8 @@ impl Protocol {
     pub(crate) const COUNT: usize = 5;
     /// Number of TCP among them.
     pub(crate) const TCP: usize = 1;
+    /// Number of SCTP.
+    pub(crate) const SCTP: usize = 2;
     /// Number of the product's. Its segments are in datagrams, and never seen alone.
     pub(crate) const BENTPIPE: usize = 4;
 
@@ -322,7 +324,7 @@ impl Protocol {
         match self {
             Self::Xstp { .. } => 0,
             Self::Tcp { .. } => Self::TCP,
-            Self::Sctp { .. } => 2,
+            Self::Sctp { .. } => Self::SCTP,
             Self::Udp => 3,
             Self::Bentpipe { .. } => Self::BENTPIPE,
         }
@@ -334,7 +336,7 @@ impl Protocol {
         match segment {
             Segment::Xstp(_) => 0,
             Segment::Tcp(_) => Self::TCP,
-            Segment::Sctp(_) => 2,
+            Segment::Sctp(_) => Self::SCTP,
             Segment::Udp(_) | Segment::Icmp(_) => 3,
         }
     }

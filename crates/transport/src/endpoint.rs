@@ -200,10 +200,10 @@ pub trait NetworkFeedback: Endpoint {
     /// [`NetworkFeedback::follows_queue`] says so, and after one in which a segment did not fit.
     fn handle_queue(&mut self, _now: Instant, _queue: &LocalQueue) {}
 
-    /// A router says that a packet of this end was dropped because the next link carries none of more than `mtu` bytes,
-    /// IP header included. `number` is the number in the packet that tells it from others: in TCP the sequence
-    /// number.
-    fn handle_packet_too_big(&mut self, _now: Instant, _mtu: u16, _number: u32) {}
+    /// A router says that a packet which this end sent on `path` was dropped because the next link carries none of more than
+    /// `mtu` bytes, IP header included. `number` has the four bytes behind the ports of the packet: in TCP the sequence
+    /// number, in SCTP the verification tag.
+    fn handle_packet_too_big(&mut self, _now: Instant, _path: PathId, _mtu: u16, _number: u32) {}
 
     /// The link-layer says that the link beside this host went down, or is up again.
     fn handle_link_state(&mut self, _now: Instant, _up: bool) {}

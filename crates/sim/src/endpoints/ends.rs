@@ -119,16 +119,25 @@ impl Ends {
 }
 
 impl Ends {
-    /// Hosts know what their own links carry: no end wants or sends longer segments of TCP.
+    /// Hosts know what their own links carry: no end wants or sends longer segments of TCP, or longer packets of SCTP.
     pub(crate) fn fit_to_links(&mut self, network: &Network<'_>) {
         for end in &mut self.all {
-            let mtu = network.first_mtu(end.paths[0]);
-            let most = mtu.map(|mtu| mtu.saturating_sub(TCP_HEADERS));
-            let (Some(most), Protocol::Tcp { sender, receiver }) = (most, &mut end.protocol) else {
-                continue;
-            };
-            for config in [sender, receiver].into_iter().filter(|config| config.mss > most) {
-                Arc::make_mut(config).mss = most;
+            let links = end.paths.iter().filter_map(|path| network.first_mtu(*path));
+            let Some(mtu) = links.min() else { continue };
+            match &mut end.protocol {
+                Protocol::Tcp { sender, receiver } => {
+                    let most = mtu.saturating_sub(TCP_HEADERS);
+                    for config in [sender, receiver].into_iter().filter(|config| config.mss > most)
+                    {
+                        Arc::make_mut(config).mss = most;
+                    }
+                }
+                Protocol::Sctp { sender, receiver, .. } => {
+                    for config in [sender, receiver].into_iter().filter(|config| config.mtu > mtu) {
+                        Arc::make_mut(config).mtu = mtu;
+                    }
+                }
+                Protocol::Xstp { .. } | Protocol::Udp | Protocol::Bentpipe { .. } => {}
             }
         }
     }

@@ -26,7 +26,8 @@ impl Network<'_> {
     }
 
     /// Drops a packet that is too big for the link by which it would leave `node`, and tells its sender if the link
-    /// wants that. False when it is small enough.
+    /// wants that. False when it is small enough, or may be fragmented: then it goes on in one piece, as the loss of any
+    /// fragment loses all.
     #[inline(never)]
     pub(super) fn drops_too_big(&mut self, now: Instant, node: u16, label: Label) -> bool {
         let Label { packet, len, to, kind } = label;
@@ -35,6 +36,11 @@ impl Network<'_> {
         let Some((channel, mtu)) = narrow.filter(|(_, mtu)| len > u32::from(mtu.bytes)) else {
             return false;
         };
+        if let Segment::Sctp(packet) = &self.arena.get_mut(packet).segment
+            && packet.may_fragment
+        {
+            return false;
+        }
         if self.watched {
             self.show_later(now, channel, packet);
         }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::State;
 use super::association::Association;
+use super::config::LEAST_MTU;
 use crate::{
     Endpoint, Event, Failure, Inspect, NetworkFeedback, PathId, ProxyLeg, SenderState, WriteError,
 };
@@ -107,7 +108,18 @@ impl ProxyLeg for Association {
     }
 }
 
-impl NetworkFeedback for Association {}
+impl NetworkFeedback for Association {
+    fn handle_packet_too_big(&mut self, now: Instant, path: PathId, mtu: u16, number: u32) {
+        // Who is not on the path does not know the tag (RFC 9260, section 10).
+        let is_known = number != 0 && number == self.ends.peer_tag();
+        match self.tx.index_of(path).filter(|_| is_known) {
+            Some(index) if mtu < self.tx.paths[index].mtu => {
+                self.tx.told_mtu(now, index, mtu.max(LEAST_MTU));
+            }
+            _ => self.ignore(),
+        }
+    }
+}
 
 impl Inspect for Association {
     fn unsent(&self) -> usize {

@@ -2,7 +2,7 @@
 
 use bentpipe_testkit::{Direction, Fate, SctpCrossing, SctpPair, pattern};
 use bentpipe_transport::sctp::Config;
-use bentpipe_transport::{Endpoint, Inspect, PathId};
+use bentpipe_transport::{Endpoint, Inspect, NetworkFeedback, PathId};
 use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::sctp::Chunk;
 use bentpipe_wire::{Ecn, Kind};
@@ -156,4 +156,28 @@ fn on_a_path_that_became_narrow_ip_cuts_what_was_made_before_and_the_rest_fits()
     pair.run_to(at(100_000));
     assert_eq!(pair.server.inbox.len(), before + after);
     assert!(pair.log.iter().any(|c| c.packet.may_fragment));
+}
+
+#[test]
+fn a_router_is_believed_that_quotes_the_tag_and_nobody_else() {
+    let mut pair = over(1, 900_000, |_, _| 1500);
+    pair.run_to(at(2_000));
+    let tag = pair.sent(Direction::Forward, Kind::DATA).next().expect("data").packet.tag;
+    let told = |pair: &mut SctpPair, path, tag| {
+        pair.change(Direction::Forward, |association, now| {
+            association.handle_packet_too_big(now, PathId(path), 700, tag);
+        });
+    };
+    for (path, tag) in [(0, tag ^ 1), (0, 0), (1, tag)] {
+        told(&mut pair, path, tag);
+    }
+    assert_eq!(pair.client.association().counters().ignored_segments, 3);
+    pair.run_to(at(3_000));
+    assert_eq!(longest(&pair, 2_001), 1500);
+    told(&mut pair, 0, tag);
+    pair.run_to(at(60_000));
+    assert!(longest(&pair, 3_001) <= 700, "{}", longest(&pair, 3_001));
+    assert!(pair.server.inbox == pattern(900_000));
+    let counters = pair.client.association().counters();
+    assert_eq!((counters.timeouts, counters.reductions), (0, 0));
 }

@@ -1,7 +1,7 @@
 //! How long segments are: what routers say, and what the search finds where they say nothing.
 
 use super::support::*;
-use bentpipe_transport::{Inspect, NetworkFeedback};
+use bentpipe_transport::{Inspect, NetworkFeedback, PathId};
 
 /// Packets have 40 bytes of headers here.
 const HEADERS: u16 = 40;
@@ -14,7 +14,7 @@ fn sends(script: &mut Script) -> Vec<(u32, usize)> {
 /// A router drops the segment from `seq` on and says what the next link carries.
 fn too_long(script: &mut Script, mtu: u16, seq: u32) {
     let number = Seq32::new(ISS).plus(seq).get();
-    script.end.handle_packet_too_big(script.now, mtu, number);
+    script.end.handle_packet_too_big(script.now, PathId(0), mtu, number);
 }
 
 /// The far end of a path that carries packets of `carries` bytes and says nothing of longer ones.

@@ -183,7 +183,7 @@ impl NetworkFeedback for Connection {
         self.tx.handle_queue(now, queue);
     }
 
-    fn handle_packet_too_big(&mut self, now: Instant, mtu: u16, number: u32) {
+    fn handle_packet_too_big(&mut self, now: Instant, _path: PathId, mtu: u16, number: u32) {
         // Only what is under way can have been too long, and only what is longer than that (RFC 5927, section 7).
         if self.tx.is_longer(Seq32::new(number), mtu) {
             self.set_path_mtu(now, mtu);
