@@ -121,7 +121,9 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// The share of the slowest line on the way of the first compared flow's data that packets took, all of them.
+/// The share of the slowest line on the way of the first compared flow's data that packets took, all of them, from the start of
+/// that flow on: until the last file was there, where nothing but files that are compared is sent, and until the end of the run
+/// otherwise. The first is the time that goodput counts, so that the two can be compared.
 fn utilisation(spec: &RunSpec, run: &RunSummary, flows: &[usize]) -> Option<f64> {
     let flow = flows.first().map(|flow| &spec.flows[*flow])?;
     let (name, from, rate) = slowest_line(spec, flow)?;
@@ -130,8 +132,16 @@ fn utilisation(spec: &RunSpec, run: &RunSummary, flows: &[usize]) -> Option<f64>
         link.lost_random + link.lost_channel + link.lost_blackout + link.lost_scripted;
     let taken = (link.delivered + lost_behind) as f64;
     let bits = 8.0 * taken * link.bytes as f64 / link.packets.max(1) as f64;
-    let seconds = run.simulated_seconds - flow.source.start.as_secs_f64();
-    (seconds > 0.0).then(|| bits / (rate * seconds))
+    let start = flow.source.start.as_secs_f64();
+    let ends = spec.flows.iter().zip(&run.flows).enumerate().map(|(at, (flow, summary))| {
+        let took = summary.metrics.connection_time.filter(|_| flows.contains(&at))?;
+        Some(flow.source.start.as_secs_f64() + took)
+    });
+    let ends: Option<Vec<f64>> = ends.collect();
+    let end = ends.map_or(run.simulated_seconds, |ends| ends.into_iter().fold(start, f64::max));
+    let seconds = end - start;
+    // Copies that pass behind the last byte are among the bits.
+    (seconds > 0.0).then(|| (bits / (rate * seconds)).min(1.0))
 }
 
 /// Packets that a link lost, but not because its queue was full.
