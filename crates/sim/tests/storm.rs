@@ -52,6 +52,7 @@ fn whatever_a_storm_does_files_are_whole_or_absent_and_all_arrive_in_the_end() {
     all_end_well(Storm::Transfer);
 }
 
+#[cfg(feature = "bundles")]
 #[test]
 fn whatever_a_storm_does_bundles_in_custody_arrive_whole_and_once() {
     all_end_well(Storm::Bundles);

@@ -19,7 +19,7 @@ fn whatever_a_storm_does_programs_allocate_no_more_than_their_peers_are_allowed(
     let _profiler = dhat::Profiler::builder().testing().build();
     let seeds = std::env::var("BENTPIPE_STORM_SEEDS").ok().and_then(|text| text.parse().ok());
     for seed in (0..seeds.unwrap_or(SEEDS)).chain([FOUND]) {
-        for storm in Storm::ALL {
+        for &storm in Storm::ALL {
             if let Err(finding) = storm.run_weighing(seed, allocated) {
                 panic!("{}\n{} {seed}: {finding}", finding.log.join("\n"), storm.name());
             }

@@ -4,7 +4,9 @@
 //! fails. After every event it is checked that nothing happened that must not, and after the storm, when everything works
 //! again, so does everything else, within a stated time. The same seed gives the same history, byte for byte.
 
+#[cfg(feature = "bundles")]
 mod bundle_nodes;
+#[cfg(feature = "bundles")]
 mod bundles;
 mod config;
 mod flood;
@@ -125,18 +127,25 @@ pub enum Storm {
     /// Two gateways, and flows between the hosts on both sides.
     Gateway,
     /// A source of bundles, a relay that keeps them, and a destination whose link is there for seconds.
+    #[cfg(feature = "bundles")]
     Bundles,
 }
 
 impl Storm {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Transfer, Self::Gateway, Self::Bundles];
+    pub const ALL: &[Self] = &[
+        Self::Transfer,
+        Self::Gateway,
+        #[cfg(feature = "bundles")]
+        Self::Bundles,
+    ];
 
     /// What it is called.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Transfer => "transfer",
             Self::Gateway => "gateway",
+            #[cfg(feature = "bundles")]
             Self::Bundles => "bundles",
         }
     }
@@ -162,6 +171,7 @@ impl Storm {
         match self {
             Self::Transfer => transfer::World::new(seed, scale).run(),
             Self::Gateway => gateway::World::new(seed, scale).run(),
+            #[cfg(feature = "bundles")]
             Self::Bundles => bundles::World::new(seed).run(),
         }
     }

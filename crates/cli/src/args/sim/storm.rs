@@ -27,7 +27,7 @@ pub(crate) struct Storm {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) minutes: Option<u64>,
     /// Which programs are in the storm
-    #[arg(long, value_enum, value_name = "gateway|transfer|bundles|all", default_value = "all")]
+    #[arg(long, value_enum, value_name = "WORLD", default_value = "all")]
     pub(crate) world: World,
     /// Threads; the result is the same for any number [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -45,6 +45,7 @@ pub(crate) enum World {
     /// Senders of files and a receiver
     Transfer,
     /// A source of bundles, a relay and a destination
+    #[cfg(feature = "net")]
     Bundles,
     /// One after the other
     All,

@@ -22,8 +22,9 @@ pub(crate) fn storm(args: &Storm) -> Result<(), Failure> {
     let storms: &[storm::Storm] = match args.world {
         World::Gateway => &[storm::Storm::Gateway],
         World::Transfer => &[storm::Storm::Transfer],
+        #[cfg(feature = "net")]
         World::Bundles => &[storm::Storm::Bundles],
-        World::All => &storm::Storm::ALL,
+        World::All => storm::Storm::ALL,
     };
     let most = args.minutes.map(|minutes| Duration::from_secs(60 * minutes));
     let seeds = match (args.seed, &args.seeds) {
