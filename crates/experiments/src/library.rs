@@ -52,6 +52,7 @@ static EXPERIMENTS: &[Entry] = entries![
     "experiments/e36",
     "experiments/e37",
     "experiments/e38",
+    "experiments/e39",
 ];
 
 /// The texts of the experiments, in order.

@@ -52,6 +52,7 @@ static SCENARIOS: &[Entry] = entries![
     "sctp/crowd",
     "sctp/crowd-geo",
     "sctp/slow-start",
+    "sctp/two-behind-red",
 ];
 
 /// The scenarios by name.
