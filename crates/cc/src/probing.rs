@@ -1,9 +1,10 @@
-//! Windows that are opened by low-priority copies: what TCP Peach, Peach+ and Swift have in common.
+//! Windows that are opened by low-priority copies: what TCP Peach, Peach+, Swift and PBS have in common.
 //!
 //! Copies fill what the path has left without harming data, because routers drop them first. At the
 //! start they are sent over one round trip, as many as the receiver would take, and each one that
 //! arrives is a segment of window. After a loss as many are sent as were in flight; those of the second
-//! half that arrive give back what the loss took. After noise they all arrive, after congestion few.
+//! half that arrive give back what the loss took. After noise they all arrive, after congestion few. A loss
+//! of which somebody on the path says that a link damaged the data takes nothing.
 
 use bentpipe_units::Span;
 
@@ -17,6 +18,8 @@ pub(crate) struct Probing {
     copies: Copies,
     /// The window at the start is what arrives, not what arrives on top of it.
     counts_all: bool,
+    /// Copies find out what a loss means. Without them a loss is congestion, unless somebody says what it was.
+    asks_after_loss: bool,
     /// The next segment that leaves begins the start.
     begins: bool,
     starting: bool,
@@ -37,6 +40,7 @@ impl Probing {
         Self {
             copies,
             counts_all,
+            asks_after_loss: true,
             begins: true,
             starting: false,
             pending: 0,
@@ -45,6 +49,12 @@ impl Probing {
             ignored: 0,
             arrived: 0,
         }
+    }
+
+    /// The same algorithm; whether copies find out what a loss means.
+    pub(crate) const fn asking_after_loss(mut self, asks: bool) -> Self {
+        self.asks_after_loss = asks;
+        self
     }
 
     fn begin(&mut self, window: &mut Window, path: &PathView) {
@@ -58,7 +68,7 @@ impl Probing {
     }
 
     fn start_again(&mut self) {
-        *self = Self::new(self.copies, self.counts_all);
+        *self = Self::new(self.copies, self.counts_all).asking_after_loss(self.asks_after_loss);
     }
 
     fn copies_arrived(&mut self, window: &mut Window, segments: u64) {
@@ -91,8 +101,12 @@ impl Algorithm for Probing {
     }
 
     fn reduce(&mut self, window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {
+        if event.looks_corrupt {
+            return None;
+        }
         if event.cause == Cause::Loss {
-            let flight = (event.flight / window.mss()) as u64;
+            let asked = if self.asks_after_loss { event.flight } else { 0.0 };
+            let flight = (asked / window.mss()) as u64;
             (self.pending, self.spacing, self.starting) = (0, Span::ZERO, false);
             (self.allowance, self.ignored) = (flight, flight / 2);
         }

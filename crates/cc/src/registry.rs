@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::algorithms::{
     astart, bbr, bbr3, bulk_repeat, constant_rate, cubic, dvegas, fast_start, fixed, highspeed,
-    hybla, jersey, newvegas, peach, peach_plus, rate, reno, scalable, scps, sctp, star, stcp,
+    hybla, jersey, newvegas, pbs, peach, peach_plus, rate, reno, scalable, scps, sctp, star, stcp,
     steady, stp, swift, vegas, veno, westwood, westwood_plus, xcp,
 };
 use crate::choice::{BuildError, Choice};
@@ -33,6 +33,7 @@ static ROWS: &[Row] = &[
     peach::ROW,
     peach_plus::ROW,
     swift::ROW,
+    pbs::ROW,
     fast_start::ROW,
     stcp::ROW,
     astart::ROW,

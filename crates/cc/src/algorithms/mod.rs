@@ -13,6 +13,7 @@ pub(crate) mod highspeed;
 pub(crate) mod hybla;
 pub(crate) mod jersey;
 pub(crate) mod newvegas;
+pub(crate) mod pbs;
 pub(crate) mod peach;
 pub(crate) mod peach_plus;
 pub(crate) mod rate;
