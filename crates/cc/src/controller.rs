@@ -160,6 +160,9 @@ pub struct Repair {
     pub max_backoff: Option<u32>,
     /// The controller's window is right while losses are repaired: nobody else reduces it step by step.
     pub own_window: bool,
+    /// When the timer runs out and nothing says that later data arrived, new data leave before a repair: their answer
+    /// tells whether data or acknowledgements were lost (TCP Star's acknowledgment error notification).
+    pub asks_before_repair: bool,
     /// Nothing leaves and no timer runs while the link is down, and what an outage lost is no sign of
     /// congestion (SCPS-TP). Takes a sender that is told by [`Signal::LinkState`](crate::Signal::LinkState).
     pub rests_in_outages: bool,

@@ -8,7 +8,7 @@ use crate::algorithms::westwood::{gauge, share};
 use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
-use crate::{Ack, Gauge, PathView};
+use crate::{Ack, Gauge, PathView, Repair};
 
 /// Whether routers mark.
 pub(crate) const MARKS: Parameter = Parameter {
@@ -26,7 +26,7 @@ pub(crate) const ROW: Row = Row {
     summary: "Reno; a loss or a mark sets the window to the delivery rate times the smallest round trip",
     citation: "Xu, Tian, Ansari, IEEE JSAC 22(4), 2004",
     parameters: &[MARKS, ABC_LIMIT, INITIAL_SSTHRESH],
-    build: &|build| Windowed::boxed(build, &ROW, Jersey::new(build, &ROW, false)),
+    build: &|build| Windowed::boxed(build, &ROW, Jersey::new(build, &ROW)),
 };
 
 /// The algorithm of TCP Jersey.
@@ -35,6 +35,8 @@ pub(crate) struct Jersey {
     marks: bool,
     /// Star: the estimate also raises the window.
     lifts: bool,
+    /// Star: a timeout is no loss before it is known that data were lost, not acknowledgements.
+    asks: bool,
     /// Bytes per second.
     rate: f64,
     last: Option<Instant>,
@@ -43,10 +45,16 @@ pub(crate) struct Jersey {
 }
 
 impl Jersey {
-    /// The algorithm with the parameters of `row`; with `lifts` that of TCP Star.
-    pub(crate) fn new(build: &Build<'_>, row: &Row, lifts: bool) -> Self {
+    /// The algorithm with the parameters of `row`.
+    fn new(build: &Build<'_>, row: &Row) -> Self {
         let marks = build.parameter(row, MARKS.name) >= 0.5;
-        Self { marks, lifts, rate: 0.0, last: None, marked: None, round: 0 }
+        let (lifts, asks) = (false, false);
+        Self { marks, lifts, asks, rate: 0.0, last: None, marked: None, round: 0 }
+    }
+
+    /// That of TCP Star; if it `asks`, with acknowledgment error notification.
+    pub(crate) fn star(build: &Build<'_>, row: &Row, asks: bool) -> Self {
+        Self { lifts: true, asks, ..Self::new(build, row) }
     }
 }
 
@@ -86,6 +94,10 @@ impl Algorithm for Jersey {
 
     fn gauges(&self, _window: &Window) -> Vec<Gauge> {
         vec![gauge(self.rate)]
+    }
+
+    fn repair(&self) -> Repair {
+        Repair { asks_before_repair: self.asks, ..Repair::default() }
     }
 }
 

@@ -19,6 +19,7 @@ mod episode;
 mod explicit;
 mod governor;
 mod handshake;
+mod inquiry;
 mod keepalive;
 mod outage;
 mod pacer;

@@ -2,6 +2,7 @@
 
 use bentpipe_units::Instant;
 
+use super::inquiry::Inquiry;
 use super::tail_probe::TailProbe;
 
 /// The peer has not answered for too long.
@@ -17,6 +18,7 @@ const FORGET_AFTER: u32 = 4;
 pub(super) struct Timers {
     rto_at: Option<Instant>,
     tail_probe: TailProbe,
+    inquiry: Inquiry,
     persist_at: Option<Instant>,
     /// How often the timeout is doubled.
     backoff: u32,
@@ -42,6 +44,18 @@ impl Timers {
     #[inline]
     pub(super) const fn tail_probe_mut(&mut self) -> &mut TailProbe {
         &mut self.tail_probe
+    }
+
+    /// What is asked before the oldest segment counts as lost.
+    #[inline]
+    pub(super) const fn inquiry(&self) -> &Inquiry {
+        &self.inquiry
+    }
+
+    /// What is asked before the oldest segment counts as lost, to be moved on.
+    #[inline]
+    pub(super) const fn inquiry_mut(&mut self) -> &mut Inquiry {
+        &mut self.inquiry
     }
 
     /// When something that was sent counts as late.
@@ -74,6 +88,7 @@ impl Timers {
     pub(super) const fn stop(&mut self) {
         (self.rto_at, self.persist_at) = (None, None);
         self.tail_probe.stop();
+        self.inquiry.stop();
     }
 
     /// The next time that something runs out.

@@ -1,5 +1,6 @@
 //! The rules of TCP one by one, against a script: what leaves, when it leaves, and that nothing leaves before.
 
+mod asking;
 mod closing;
 mod controllers;
 mod duplicates;

@@ -9,6 +9,7 @@ use bentpipe_wire::tcp::{Options, Segment};
 use super::Sender;
 use super::header_prediction::{Whole, plain_ack};
 use crate::tcp::ack_in::AckIn;
+use crate::tcp::inquiry;
 use crate::tcp::recovery::{AckSeen, Delivered, Departed, Found};
 use crate::tcp::reduction::Heard;
 use crate::tcp::round_trips::Timed;
@@ -108,6 +109,7 @@ impl Sender {
             self.handle_mark(now);
         }
         self.settle_ack(now, acked > 0 && !found.keep_timer || found.restart_timer);
+        self.hear_inquiry(now, duplicate);
         self.continue_probing(now, acked > 0 || delivered.bytes > 0);
     }
 
@@ -117,6 +119,7 @@ impl Sender {
         let Some(Whole { segments, newest }) = plain_ack(self, ack) else { return false };
         let path = self.repair_path(now);
         if self.timers.tail_probe().is_under_way()
+            || self.timers.inquiry().is_on()
             || !self.retransmissions.on_plain_ack(&path, &newest)
         {
             return false;
@@ -309,6 +312,24 @@ impl Sender {
             self.tell_loss(now, &found, LossCause::Gap);
             self.retransmissions.undone(&self.board);
             self.signal(now, &Signal::RecoveryDone);
+        }
+    }
+
+    /// What was asked before a repair may be answered: where data were lost the timeout is answered now.
+    fn hear_inquiry(&mut self, now: Instant, duplicate: bool) {
+        let Some(start) = self.timers.inquiry().asked() else {
+            // It was about a silence that is over.
+            return self.timers.inquiry_mut().stop();
+        };
+        let reported = if self.retransmissions.reads_reports() && self.agreed.reports {
+            self.board.get(self.board.find(start)).is_some_and(|asked| asked.sacked)
+        } else {
+            duplicate
+        };
+        let answer = self.timers.inquiry_mut().hear(self.board.una(), reported);
+        if answer == inquiry::Answer::DataLost && !self.retransmissions.is_active() {
+            self.time_out(now, true);
+            self.governor.follow(self.mss());
         }
     }
 

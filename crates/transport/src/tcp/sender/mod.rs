@@ -10,10 +10,11 @@
 //! | transmitting | new data, as far as the windows and the pace allow | everything is acknowledged |
 //! | repairing ([`Retransmissions`]) | what is lost, before anything new | all of that window is acknowledged |
 //! | probing ([`Probing`]) | two probes of the path, one after the other | their answers came |
+//! | asking ([`Inquiry`](super::inquiry::Inquiry)) | a new segment whatever the window says, then as before | it is answered, or the timer runs out again |
 //! | persisting | a byte whenever the timer runs out | the peer opens its window |
 //! | resting ([`Outage`]) | nothing | the link is up |
 //!
-//! Losses begin the retransmissions, and probing before them where it is configured; a closed window with nothing under way
+//! Losses begin the retransmissions, and probing or asking before them where it is configured; a closed window with nothing under way
 //! begins persisting, and a link that goes down the rest, if the controller wants it. The end of the connection ends
 //! all of them.
 
@@ -118,7 +119,8 @@ impl Sender {
             self.governor.begin(&self.config, &Agreed { mss, ..agreed });
         }
         let free = !self.config.pacing && !self.pacer.limits_bursts();
-        self.governor.set_plain(free && self.path_mtu.is_known());
+        let asks = self.governor.repair().asks_before_repair;
+        self.governor.set_plain(free && self.path_mtu.is_known() && !asks);
         self.retransmissions.agree(&self.config, agreed.reports, agreed.snacks.is_some());
         self.peer = PeerWindow::open(self.board.una(), window, irs);
         self.open = true;

@@ -90,7 +90,12 @@ impl Sender {
         if self.timers.tail_probe_mut().handle_timeout(now) {
             self.restart_timer(now);
         } else if self.timers.take_rto(now) && self.board.outstanding() > 0 {
-            return self.time_out(now);
+            if self.may_ask_first() && self.timers.inquiry_mut().begin() {
+                self.restart_timer(now);
+            } else {
+                let in_row = self.timers.count_unanswered(self.config.retries)?;
+                self.time_out(now, in_row == 1);
+            }
         }
         Ok(())
     }
@@ -129,13 +134,30 @@ impl Sender {
         }
     }
 
-    fn time_out(&mut self, now: Instant) -> Result<(), Exhausted> {
-        let in_row = self.timers.count_unanswered(self.config.retries)?;
+    /// The controller wants to know whether data or acknowledgements were lost, nothing tells, and there are new data
+    /// that can ask.
+    fn may_ask_first(&self) -> bool {
+        let silent = self.board.sacked_bytes() == 0
+            && !self.retransmissions.has_counted()
+            && !self.board.has_losses()
+            && self.board.head().is_some_and(|head| head.transmissions == 1);
+        let unsent = self.backlog.unsent();
+        let len = self.mss().min(unsent);
+        self.governor.repair().asks_before_repair
+            && silent
+            && len > 0
+            && self.peer.room(self.board.next()) >= len
+            && self.is_worth_sending(len, unsent)
+    }
+
+    /// The oldest segment counts as lost, for the `first` time since the peer was heard.
+    pub(super) fn time_out(&mut self, now: Instant, first: bool) {
+        self.timers.inquiry_mut().stop();
         if self.peer.is_closed_at(self.board.una()) {
             // The peer closed its window: this is a probe of it, not a loss.
             self.board.lose(0);
         } else {
-            let mss = self.path_mtu.doubt(now, &self.board, self.mss, in_row == 1);
+            let mss = self.path_mtu.doubt(now, &self.board, self.mss, first);
             self.set_mss(now, mss);
             let new_episode = self.board.head().is_some_and(|head| !head.timed_out)
                 && self.retransmissions.timeout_begins_episode();
@@ -153,7 +175,6 @@ impl Sender {
             self.round_trips.forget();
         }
         self.restart_timer(now);
-        Ok(())
     }
 
     /// What is acknowledged may say how long packets may be.

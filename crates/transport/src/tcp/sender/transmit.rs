@@ -52,6 +52,13 @@ impl Sender {
         if self.timers.tail_probe().is_due() {
             return self.next_tail_probe(now, clock, wire);
         }
+        if self.timers.inquiry().is_due() {
+            let asks = self.next_new(now).unwrap_or(None);
+            self.timers.inquiry_mut().left(asks.as_ref().map(|asks| asks.start));
+            let asks = asks?;
+            self.charge(now, wire, &asks);
+            return Some(asks);
+        }
         let waits = self.board.next_retransmission().is_some() || self.backlog.has_new();
         if waits && self.is_held_back(now, wire) {
             return None;
@@ -230,7 +237,8 @@ impl Sender {
         if outstanding == 0 {
             self.restart_after_idle(now);
         }
-        if !self.timers.tail_probe().is_due() && !self.has_window(len.max(1)) {
+        let due = self.timers.tail_probe().is_due() || self.timers.inquiry().is_due();
+        if !due && !self.has_window(len.max(1)) {
             return Err(NoWindow);
         }
         let fin = self.backlog.is_closing() && len == unsent && room > len;
@@ -319,7 +327,7 @@ impl Sender {
 
     /// Nagle's rule and the sender's part against silly windows (RFC 9293, sections 3.7.4 and
     /// 3.8.6.2.1).
-    fn is_worth_sending(&self, len: u64, unsent: u64) -> bool {
+    pub(super) fn is_worth_sending(&self, len: u64, unsent: u64) -> bool {
         let idle = self.board.outstanding() == 0;
         let all = len == unsent;
         len == self.mss()
