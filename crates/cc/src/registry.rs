@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::algorithms::{
     astart, bbr, bbr3, bulk_repeat, constant_rate, cubic, dvegas, fast_start, fixed, highspeed,
-    hybla, jersey, newvegas, pbs, peach, peach_plus, rate, reno, scalable, scps, sctp, star, stcp,
-    steady, stp, swift, vegas, veno, westwood, westwood_plus, xcp,
+    hybla, jersey, newvegas, pbs, peach, peach_plus, rate, rcs, reno, scalable, scps, sctp, star,
+    stcp, steady, stp, swift, vegas, veno, westwood, westwood_plus, xcp,
 };
 use crate::choice::{BuildError, Choice};
 use crate::row::Row;
@@ -34,6 +34,7 @@ static ROWS: &[Row] = &[
     peach_plus::ROW,
     swift::ROW,
     pbs::ROW,
+    rcs::ROW,
     fast_start::ROW,
     stcp::ROW,
     astart::ROW,

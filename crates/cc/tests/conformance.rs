@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bentpipe_cc::{
-    Ack, Choice, Controller, Loss, LossCause, LowPriority, PathView, QueueLevel, RateSample, Row,
-    Sent, Signal, rows,
+    Ack, Choice, Controller, Limits, Loss, LossCause, LowPriority, PathView, QueueLevel,
+    RateSample, Row, Sent, Signal, rows,
 };
-use bentpipe_units::{ByteCount, Instant, Span};
+use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::proptest;
@@ -270,7 +270,7 @@ fn every_parameter_builds_at_both_ends_of_its_range() {
 const UNMOVED_BY_TIMEOUTS: [&str; 4] = ["rate", "fixed", "dvegas", "bulk-repeat"];
 
 #[test]
-fn a_timeout_shrinks_the_window_of_all_whose_law_says_so() {
+fn a_timeout_shrinks_the_window_or_rate_of_all_whose_law_says_so() {
     for row in rows() {
         let choice = Choice::new(row.name, BTreeMap::new()).expect("a registered name");
         let mut controller = choice.build(MSS, MSS * 20, MSS, MOST);
@@ -293,7 +293,11 @@ fn a_timeout_shrinks_the_window_of_all_whose_law_says_so() {
             };
             controller.on_ack(&path, &ack);
         }
-        let before = controller.limits().window;
+        let limit = |limits: Limits| {
+            let rate = || limits.pacing.map(BitRate::as_bps);
+            limits.window.map(ByteCount::get).or_else(rate)
+        };
+        let before = limit(controller.limits());
         (path.in_flight, path.now) = (ByteCount::ZERO, path.now + Span::from_secs(2));
         let loss = Loss {
             bytes: MSS * 10,
@@ -303,7 +307,7 @@ fn a_timeout_shrinks_the_window_of_all_whose_law_says_so() {
             looks_corrupt: false,
         };
         controller.on_loss(&path, &loss);
-        let after = controller.limits().window;
+        let after = limit(controller.limits());
         if UNMOVED_BY_TIMEOUTS.contains(&row.name) {
             assert_eq!(after, before, "{}", row.name);
         } else {

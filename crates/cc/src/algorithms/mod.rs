@@ -17,6 +17,7 @@ pub(crate) mod pbs;
 pub(crate) mod peach;
 pub(crate) mod peach_plus;
 pub(crate) mod rate;
+pub(crate) mod rcs;
 pub(crate) mod reno;
 pub(crate) mod scalable;
 pub(crate) mod scps;

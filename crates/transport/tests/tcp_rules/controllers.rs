@@ -70,6 +70,25 @@ fn swift_copies_what_is_outstanding_in_turn() {
 }
 
 #[test]
+fn rcs_sends_data_at_its_rate_and_dummies_besides_them_at_the_target() {
+    // 800 kbit/s are ten segments in the round trip of 100 ms; the start has one of them, and a burst of two before it.
+    let parameters = BTreeMap::from([("target".to_owned(), 800_000.0)]);
+    let controller = Choice::new("rcs", parameters).expect("known");
+    let mut script = with_room_for_ten(Config { controller, ..plain() });
+    let first = script.sent();
+    let low: Vec<bool> = first.iter().map(|s| s.low_priority).collect();
+    assert_eq!(low, [false, false, true], "a burst of data, then dummies while the pace waits");
+    script.pass(10);
+    script.expect(&[("", 2_001, 1, 1000), ("", 2_001, 1, 1000)]);
+    for _ in 0..7 {
+        script.pass(10);
+        expect_copy(&mut script, 2_001);
+    }
+    script.pass(5);
+    script.expect(&[]);
+}
+
+#[test]
 fn copies_are_not_sent_to_a_peer_that_can_not_report_them() {
     let mut script = Script::start(with("peach"));
     script.sent();

@@ -61,7 +61,7 @@ impl Sender {
         }
         let waits = self.board.next_retransmission().is_some() || self.backlog.has_new();
         if waits && self.is_held_back(now, wire) {
-            return None;
+            return self.next_spaced_copy(now, wire);
         }
         let new_first = self.retransmissions.prefers_new() && self.backlog.has_new();
         let mut outgoing = if new_first {
@@ -96,6 +96,17 @@ impl Sender {
         let outgoing = outgoing?;
         self.charge(now, wire, &outgoing);
         Some(outgoing)
+    }
+
+    /// The next copy, while data are held back: what has a spacing of its own waits for no pace.
+    fn next_spaced_copy(&mut self, now: Instant, wire: u64) -> Option<Outgoing> {
+        match self.governor.low_priority() {
+            LowPriority::Probes { spacing, .. } if !spacing.is_zero() => {}
+            _ => return None,
+        }
+        let copy = self.next_copy(now)?;
+        self.charge(now, wire, &copy);
+        Some(copy)
     }
 
     /// A burst is over, or the pace does not allow the next segment yet.
@@ -134,7 +145,8 @@ impl Sender {
     /// A segment leaves: what it costs.
     fn charge(&mut self, now: Instant, wire: u64, outgoing: &Outgoing) {
         let len = outgoing.payload.len() as u64;
-        let pace = self.pace(wire);
+        // Copies leave besides the data: they take nothing of their pace.
+        let pace = if outgoing.kind == Kind::Copy { None } else { self.pace(wire) };
         self.pacer.sent(now, pace.as_ref(), len);
         if self.timers.rto().is_none() {
             self.restart_timer(now);
