@@ -48,7 +48,7 @@ pub trait Controller: Debug + Send {
         None
     }
 
-    /// What routers on the path are asked for, by algorithms that ask them (XCP).
+    /// What routers on the path are asked for, by algorithms that ask them (XCP, BA-TCP).
     fn path_request(&self, _path: &PathView) -> Option<PathRequest> {
         None
     }
@@ -89,15 +89,24 @@ pub struct PathView {
     pub cwnd_limited: bool,
 }
 
-/// What a router is asked for (XCP).
+/// What a router is asked for (XCP, BA-TCP).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathRequest {
     /// Congestion window in bytes.
     pub cwnd: ByteCount,
-    /// Smoothed round-trip time.
+    /// Smoothed round-trip time; that of propagation alone with [`Asks::Bandwidth`].
     pub rtt: Span,
-    /// Wanted change of the window in bytes.
-    pub delta: i64,
+    /// What is wanted.
+    pub asks: Asks,
+}
+
+/// What an algorithm wants of routers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// A change of its window by so many bytes; what is granted comes as [`Signal::Explicit`].
+    Change(i64),
+    /// The bandwidth that there is; it comes as [`Signal::Available`].
+    Bandwidth,
 }
 
 /// All that the sender obeys. What is `None` is not limited.

@@ -94,6 +94,9 @@ pub enum Signal {
         /// Signed change of the window in bytes.
         delta: i64,
     },
+    /// The queues on the path have so much bandwidth for the payload of this connection (BA-TCP); `None` where none of
+    /// them said anything.
+    Available(Option<BitRate>),
     /// A loss that was reported earlier did not happen.
     SpuriousLoss,
     /// All losses of the episode are repaired.

@@ -78,6 +78,11 @@ pub(crate) trait Algorithm: Debug + Send {
         None
     }
 
+    /// The sending rate is that of the payload.
+    fn of_payload(&self) -> bool {
+        false
+    }
+
     /// Segments that may leave back to back.
     fn burst(&self) -> Option<u64> {
         None
@@ -252,7 +257,7 @@ impl<L: Algorithm> Controller for Windowed<L> {
         Limits {
             window: Some(self.window.bytes()),
             pacing: self.algorithm.pacing(&self.window, self.srtt),
-            of_payload: false,
+            of_payload: self.algorithm.of_payload(),
             burst: self.algorithm.burst().map(|n| ByteCount::new(n * self.window.mss() as u64)),
             groups: self.algorithm.groups(),
         }

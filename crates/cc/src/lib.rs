@@ -88,7 +88,8 @@ mod window;
 pub use algorithms::rate::DedicatedLink;
 pub use choice::{BuildError, Choice};
 pub use controller::{
-    Controller, Copies, Gauge, Limits, LowPriority, PathRequest, PathView, Phase, Repair, Snapshot,
+    Asks, Controller, Copies, Gauge, Limits, LowPriority, PathRequest, PathView, Phase, Repair,
+    Snapshot,
 };
 pub use ensemble::{Ensemble, KnownPath};
 pub use event::{Ack, Loss, LossCause, QueueLevel, RateSample, Sent, Signal};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::algorithms::{
-    astart, bbr, bbr3, bulk_repeat, constant_rate, cubic, dvegas, fast_start, fixed, highspeed,
-    hybla, jersey, newvegas, pbs, peach, peach_plus, rate, rcs, reno, scalable, scps, sctp, star,
-    stcp, steady, stp, swift, vegas, veno, westwood, westwood_plus, xcp,
+    astart, ba_tcp, bbr, bbr3, bulk_repeat, constant_rate, cubic, dvegas, fast_start, fixed,
+    highspeed, hybla, jersey, newvegas, pbs, peach, peach_plus, rate, rcs, reno, scalable, scps,
+    sctp, star, stcp, steady, stp, swift, vegas, veno, westwood, westwood_plus, xcp,
 };
 use crate::choice::{BuildError, Choice};
 use crate::row::Row;
@@ -28,6 +28,7 @@ static ROWS: &[Row] = &[
     newvegas::ROW,
     dvegas::ROW,
     xcp::ROW,
+    ba_tcp::ROW,
     scps::ROW,
     sctp::ROW,
     peach::ROW,

@@ -91,6 +91,8 @@ fn signal() -> impl Strategy<Value = Event> {
     prop_oneof![
         Just(Signal::EcnCe),
         any::<i64>().prop_map(|delta| Signal::Explicit { delta }),
+        proptest::option::of(any::<u64>())
+            .prop_map(|rate| Signal::Available(rate.map(BitRate::from_bps))),
         Just(Signal::SpuriousLoss),
         Just(Signal::RecoveryDone),
         Just(Signal::Idle { halvings: None }),

@@ -16,6 +16,8 @@ const VERSION: u8 = 1;
 const STANDARD: u8 = 1;
 /// Format of a header that routers leave alone.
 const MINIMAL: u8 = 2;
+/// Format of a header that asks for the bandwidth itself. The draft has none: it is this project's.
+const BANDWIDTH: u8 = 3;
 /// Times are seconds with so many bits after the binary point.
 const FRACTION_BITS: u32 = 28;
 const NANOS_PER_SEC: u64 = 1_000_000_000;
@@ -32,16 +34,29 @@ pub struct Header {
     pub reverse_feedback: RateChange,
 }
 
+/// What a sender wants of routers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wish {
+    /// Another rate than it has (XCP). What comes back of several packets counts in sum.
+    #[default]
+    Change,
+    /// To know the bandwidth that there is for it (BA-TCP). The latest that comes back counts.
+    Bandwidth,
+}
+
 /// What a sender tells routers and asks of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// The sender's round-trip time, in steps of 2^-28 s up to 16 s; `None` before it has measured
-    /// one.
+    /// one. With [`Wish::Bandwidth`] that of propagation alone.
     pub rtt: Option<Span>,
     /// X: the sender's round-trip time over its window in packets, in steps of 2^-28 s up to 16 s.
     pub packet_interval: Span,
-    /// Delta_Throughput: the change that the sender wants, and what routers have left of it.
+    /// Delta_Throughput: the change that the sender wants, and what routers have left of it. With
+    /// [`Wish::Bandwidth`] the least bandwidth that a router stated, and the most there can be before one did.
     pub delta_throughput: RateChange,
+    /// What is asked for.
+    pub wish: Wish,
 }
 
 /// A change of throughput, up or down.
@@ -49,6 +64,9 @@ pub struct Request {
 pub struct RateChange(i32);
 
 impl RateChange {
+    /// The most there can be: what a question for bandwidth leaves with.
+    pub const MOST: Self = Self(i32::MAX);
+
     /// So many bytes per second more, or less.
     pub const fn from_bytes_per_sec(change: i32) -> Self {
         Self(change)
@@ -76,7 +94,7 @@ pub enum DecodeError {
     #[error("version {0} of the congestion header, not 1")]
     Version(u8),
     /// A format without a meaning.
-    #[error("format {0} of the congestion header, not 1 (standard) or 2 (minimal)")]
+    #[error("format {0} of the congestion header, not 1 (standard), 2 (minimal) or 3 (bandwidth)")]
     Format(u8),
 }
 
@@ -99,7 +117,11 @@ impl Header {
     /// Appends the bytes of the header, [`Header::LENGTH`] of them, to `out`. Times beyond 16 s are
     /// written as the longest there is.
     pub fn encode(&self, out: &mut BytesMut) {
-        let format = if self.request.is_some() { STANDARD } else { MINIMAL };
+        let format = match self.request.map(|request| request.wish) {
+            Some(Wish::Change) => STANDARD,
+            Some(Wish::Bandwidth) => BANDWIDTH,
+            None => MINIMAL,
+        };
         let request = self.request.unwrap_or_default();
         out.reserve(Self::LENGTH);
         out.put_u8(self.protocol);
@@ -136,10 +158,11 @@ impl Header {
         let (rtt, packet_interval) = (fields.get_u32(), from_steps(fields.get_u32()));
         let delta_throughput = RateChange(fields.get_i32());
         let request = match version_and_format & 0x0f {
-            STANDARD => Some(Request {
+            format @ (STANDARD | BANDWIDTH) => Some(Request {
                 rtt: (rtt != 0).then(|| from_steps(rtt)),
                 packet_interval,
                 delta_throughput,
+                wish: if format == STANDARD { Wish::Change } else { Wish::Bandwidth },
             }),
             MINIMAL => None,
             other => return Err(DecodeError::Format(other)),
@@ -181,6 +204,7 @@ mod tests {
                 rtt: Some(Span::from_millis(500)),
                 packet_interval: Span::from_micros(31_250),
                 delta_throughput: RateChange::from_bytes_per_sec(-2),
+                wish: Wish::Change,
             }),
             reverse_feedback: RateChange::from_bytes_per_sec(0x1234),
         }
@@ -195,6 +219,16 @@ mod tests {
         ];
         assert_eq!(encoded(&asking()), bytes);
         assert_eq!(Header::decode(&bytes), Ok(asking()));
+    }
+
+    #[test]
+    fn a_question_for_the_bandwidth_has_a_format_of_its_own_and_the_same_fields() {
+        let mut header = asking();
+        let change = encoded(&header);
+        header.request.as_mut().expect("a request").wish = Wish::Bandwidth;
+        let bytes = encoded(&header);
+        assert_eq!((bytes[2], &bytes[3..]), (0x13, &change[3..]));
+        assert_eq!(Header::decode(&bytes), Ok(header));
     }
 
     #[test]
@@ -225,7 +259,7 @@ mod tests {
         };
         assert_eq!(with(1, 24), Err(DecodeError::Length(24)));
         assert_eq!(with(2, 0x21), Err(DecodeError::Version(2)));
-        assert_eq!(with(2, 0x13), Err(DecodeError::Format(3)));
+        assert_eq!(with(2, 0x14), Err(DecodeError::Format(4)));
         let short = &encoded(&asking())[..19];
         assert_eq!(Header::decode(short), Err(DecodeError::TooShort { length: 19 }));
     }
@@ -234,13 +268,14 @@ mod tests {
         #[test]
         fn every_header_survives_encoding_and_decoding(
             protocol in any::<u8>(),
-            request in option::of((option::of(1..=u32::MAX), any::<u32>(), any::<i32>())),
+            request in option::of((option::of(1..=u32::MAX), any::<u32>(), any::<i32>(), any::<bool>())),
             reverse in any::<i32>(),
         ) {
-            let request = request.map(|(rtt, x, delta)| Request {
+            let request = request.map(|(rtt, x, delta, change)| Request {
                 rtt: rtt.map(from_steps),
                 packet_interval: from_steps(x),
                 delta_throughput: RateChange(delta),
+                wish: if change { Wish::Change } else { Wish::Bandwidth },
             });
             let header = Header { protocol, request, reverse_feedback: RateChange(reverse) };
             prop_assert_eq!(Header::decode(&encoded(&header)), Ok(header));
@@ -249,7 +284,7 @@ mod tests {
         #[test]
         fn what_decodes_encodes_to_an_equal_header(
             mut bytes in proptest::collection::vec(any::<u8>(), 0..30),
-            format in prop_oneof![Just(0x11_u8), Just(0x12), any::<u8>()],
+            format in prop_oneof![Just(0x11_u8), Just(0x12), Just(0x13), any::<u8>()],
         ) {
             for (at, byte) in [(1, 20), (2, format)] {
                 if let Some(place) = bytes.get_mut(at) {

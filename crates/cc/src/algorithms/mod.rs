@@ -1,6 +1,7 @@
 //! The controllers, one file each. They use the common parts above; only the registry uses them.
 
 pub(crate) mod astart;
+pub(crate) mod ba_tcp;
 pub(crate) mod bbr;
 pub(crate) mod bbr3;
 pub(crate) mod bulk_repeat;

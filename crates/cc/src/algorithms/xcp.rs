@@ -3,7 +3,7 @@
 use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::Window;
-use crate::{Ack, PathRequest, PathView, Phase, Signal};
+use crate::{Ack, Asks, PathRequest, PathView, Phase, Signal};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {
@@ -54,7 +54,7 @@ impl Algorithm for Xcp {
         let most = window.max().min(path.peer_window.get() as f64);
         let greedy = path.cwnd_limited && path.round > 0;
         let delta = if greedy { (most - window.cwnd()).max(0.0) as i64 } else { 0 };
-        Some(PathRequest { cwnd: window.bytes(), rtt: path.srtt, delta })
+        Some(PathRequest { cwnd: window.bytes(), rtt: path.srtt, asks: Asks::Change(delta) })
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
     use bentpipe_units::{ByteCount, Span};
 
     use crate::testing::Play;
-    use crate::{LossCause, PathRequest, Signal};
+    use crate::{Asks, LossCause, PathRequest, Signal};
 
     #[test]
     fn the_window_is_what_routers_grant_and_at_least_a_segment() {
@@ -81,13 +81,13 @@ mod tests {
         let mut play = Play::new("xcp", &[]);
         play.path.peer_window = play.bytes(500);
         let asked = |play: &Play| play.controller.path_request(&play.path).expect("a request");
-        let request =
-            PathRequest { cwnd: ByteCount::new(2000), rtt: Span::from_millis(600), delta: 0 };
+        let (cwnd, rtt) = (ByteCount::new(2000), Span::from_millis(600));
+        let request = PathRequest { cwnd, rtt, asks: Asks::Change(0) };
         assert_eq!(asked(&play), request);
         play.round();
-        assert_eq!(asked(&play).delta, 498_000);
+        assert_eq!(asked(&play).asks, Asks::Change(498_000));
         play.path.cwnd_limited = false;
-        assert_eq!(asked(&play).delta, 0);
+        assert_eq!(asked(&play).asks, Asks::Change(0));
     }
 
     #[test]

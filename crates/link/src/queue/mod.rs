@@ -7,6 +7,7 @@
 mod ack_filter;
 mod ack_priority;
 mod ack_reconstruction;
+mod bandwidth;
 mod codel;
 #[cfg(test)]
 mod conservation;
@@ -31,6 +32,7 @@ mod xcp;
 pub use ack_filter::AckFilter;
 pub use ack_priority::AckPriority;
 pub use ack_reconstruction::{AckReconstruction, AckReconstructionConfig};
+pub use bandwidth::BandwidthRouter;
 pub use codel::Codel;
 pub use control::CodelConfig;
 pub use discipline::{Backlog, Cumulative, Discipline, FlowKey, Held, LineState, Packets};

@@ -129,4 +129,10 @@ pub static QUEUES: &[ModelRow] = &[
         source: "Zhou, Yeung and Li, GLOBECOM 2004",
         parameters: &[LIMIT],
     },
+    ModelRow {
+        name: "ba-tcp",
+        summary: "tells flows that ask what bandwidth it has for each of them",
+        source: "BA-TCP as surveys describe it; the shares are this project's",
+        parameters: &[LIMIT],
+    },
 ];

@@ -3,9 +3,9 @@
 use bentpipe_units::BitRate;
 
 use super::{
-    AckFilter, AckPriority, AckReconstruction, AckReconstructionConfig, Codel, CodelConfig,
-    Discipline, DropLowPriority, DropTail, DualPi2, DualPi2Config, FqCodel, FqCodelConfig, Pie,
-    PieConfig, Red, RedConfig, XcpRouter,
+    AckFilter, AckPriority, AckReconstruction, AckReconstructionConfig, BandwidthRouter, Codel,
+    CodelConfig, Discipline, DropLowPriority, DropTail, DualPi2, DualPi2Config, FqCodel,
+    FqCodelConfig, Pie, PieConfig, Red, RedConfig, XcpRouter,
 };
 use crate::{QueueChoice, QueueLimit, Stream};
 
@@ -54,6 +54,8 @@ pub enum DisciplineSpec {
         /// What limited flows leave goes to the others.
         p_xcp: bool,
     },
+    /// [`BandwidthRouter`].
+    BaTcp,
     /// A discipline that the program brings.
     Custom(QueueChoice),
 }
@@ -80,6 +82,7 @@ impl QueueSpec {
                 Box::new(AckReconstruction::new(*config, limit))
             }
             DisciplineSpec::Xcp { p_xcp } => Box::new(XcpRouter::new(rate, limit, *p_xcp)),
+            DisciplineSpec::BaTcp => Box::new(BandwidthRouter::new(rate, limit)),
             DisciplineSpec::Custom(choice) => choice.build(limit, rate, stream),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bentpipe_units::{BitRate, Instant, Span};
-use bentpipe_wire::xcp::{RateChange, Request};
+use bentpipe_wire::xcp::{RateChange, Request, Wish};
 
 use super::fifo::Fifo;
 use super::{Backlog, Discipline, FlowKey, Held, LineState, Packets};
@@ -198,11 +198,16 @@ fn after(end: Instant, lasts: Span, now: Instant) -> Instant {
     end + lasts * (behind + 1)
 }
 
+/// What a packet asks for, if that is a change of its rate.
+fn wanted(packet: &Held, packets: &dyn Packets) -> Option<Request> {
+    packets.request(packet).filter(|request| request.wish == Wish::Change)
+}
+
 impl Discipline for XcpRouter {
     fn enqueue(&mut self, now: Instant, line: LineState, packet: Held, packets: &mut dyn Packets) {
         self.catch_up(now);
         self.interval.bytes += packet.bytes.get() as f64;
-        if let Some(Request { rtt: Some(rtt), packet_interval, .. }) = packets.request(&packet) {
+        if let Some(Request { rtt: Some(rtt), packet_interval, .. }) = wanted(&packet, packets) {
             let x = packet_interval.as_secs_f64();
             self.interval.sum_x += x;
             self.interval.sum_rtt_x += x * rtt.min(LONGEST_RTT).as_secs_f64();
@@ -214,7 +219,7 @@ impl Discipline for XcpRouter {
         self.catch_up(now);
         let packet = self.fifo.pop()?;
         self.queue.least = self.queue.least.min(self.waiting());
-        if let Some(request) = packets.request(&packet) {
+        if let Some(request) = wanted(&packet, packets) {
             let (granted, limited) = self.grant.answer(&request, packet.bytes.get() as f64);
             self.note_limited(packet.flow, limited);
             packets.grant(&packet, RateChange::from_bytes_per_sec(granted as i32));
@@ -269,6 +274,7 @@ mod tests {
                     rtt: Some(Span::from_millis(RTT_MS)),
                     packet_interval: Span::from_secs_f64(0.1 / packets),
                     delta_throughput: RateChange::from_bytes_per_sec(desired as i32),
+                    wish: Wish::Change,
                 };
                 id += 1;
                 seen.requests.insert(id, request);
@@ -330,6 +336,7 @@ mod tests {
             rtt: Some(Span::from_millis(100)),
             packet_interval: Span::from_millis(500),
             delta_throughput: RateChange::from_bytes_per_sec(delta),
+            wish: Wish::Change,
         };
         // A share of 500 up and 50 down.
         assert_eq!(grant.answer(&ask(10_000), 500.0), (450.0, false));

@@ -68,6 +68,7 @@ fn told(signal: &Signal) -> Option<(&'static str, Option<f64>)> {
         Signal::LinkRate(rate) => ("link_rate", Some(rate.as_bps() as f64)),
         Signal::LinkState { up } => ("link_up", Some(f64::from(u8::from(*up)))),
         Signal::Explicit { .. }
+        | Signal::Available(_)
         | Signal::ProbeAcked { .. }
         | Signal::LocalQueue(_)
         | Signal::Begins

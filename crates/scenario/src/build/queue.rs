@@ -99,6 +99,7 @@ impl QueueTable {
             }
             Self::Xcp { limit } => held(limit, DisciplineSpec::Xcp { p_xcp: false }),
             Self::PXcp { limit } => held(limit, DisciplineSpec::Xcp { p_xcp: true }),
+            Self::BaTcp { limit } => held(limit, DisciplineSpec::BaTcp),
             Self::Custom { limit, name, parameters } => {
                 let choice = brought
                     .queue(name, parameters)

@@ -146,6 +146,11 @@ pub enum QueueTable {
         /// What may wait; 50 packets.
         limit: Option<Quantity<Room>>,
     },
+    /// The router of BA-TCP.
+    BaTcp {
+        /// What may wait; 50 packets.
+        limit: Option<Quantity<Room>>,
+    },
     /// A queue of the program that reads the file, which brings it.
     Custom {
         /// What may wait; 50 packets.

@@ -45,6 +45,7 @@ fn disciplines() -> Vec<DisciplineSpec> {
         DisciplineSpec::AckReconstruction(AckReconstructionConfig::default()),
         DisciplineSpec::Xcp { p_xcp: false },
         DisciplineSpec::Xcp { p_xcp: true },
+        DisciplineSpec::BaTcp,
     ]
 }
 

@@ -19,10 +19,15 @@ use crate::tcp_capture::{Watcher, tshark};
 
 /// Two flows that ask an XCP router before a noisy link; noise also hits what has not met it yet.
 fn asking(wire: bool) -> RunSpec {
+    asking_of("xcp", DisciplineSpec::Xcp { p_xcp: false }, wire)
+}
+
+/// Two flows with this controller, and this router.
+fn asking_of(controller: &str, router: DisciplineSpec, wire: bool) -> RunSpec {
     let noise = || ModelSpec::BitErrors(2e-6);
     let near = link("near", [0, 1], vec![rate("10 Mbit/s", 100), noise(), millis(10)]);
     let space = link("space", [1, 2], vec![noise(), millis(90)]);
-    let controller = Choice::new("xcp", BTreeMap::new()).expect("a controller");
+    let controller = Choice::new(controller, BTreeMap::new()).expect("a controller");
     let config = Arc::new(tcp::Config { controller, ..tcp::Config::default() });
     let flows = ["one", "two"].map(|name| {
         let mut flow = flow(name, 0, 2, 500);
@@ -30,7 +35,7 @@ fn asking(wire: bool) -> RunSpec {
         flow
     });
     let mut spec = spec(3, vec![near, space], flows.into());
-    spec.macs.push(held(1, "4 Mbit/s", 50, DisciplineSpec::Xcp { p_xcp: false }));
+    spec.macs.push(held(1, "4 Mbit/s", 50, router));
     RunSpec { wire, ..spec }
 }
 
@@ -39,6 +44,14 @@ fn requests_and_what_routers_leave_of_them_are_the_same_in_typed_and_in_wire_mod
     let (typed, wire) = (outcome(&asking(false)), outcome(&asking(true)));
     assert_all_arrived(&asking(false), &typed);
     assert!(channel(&typed, "near", 0).corrupted > 0 && channel(&typed, "space", 1).corrupted > 0);
+    assert_eq!(typed, wire);
+}
+
+#[test]
+fn what_routers_state_of_their_bandwidth_is_the_same_in_typed_and_in_wire_mode() {
+    let spec = |wire| asking_of("ba-tcp", DisciplineSpec::BaTcp, wire);
+    let (typed, wire) = (outcome(&spec(false)), outcome(&spec(true)));
+    assert_all_arrived(&spec(false), &typed);
     assert_eq!(typed, wire);
 }
 

@@ -1,8 +1,8 @@
 //! XCP's congestion header: what routers are asked for, and what comes back of it
-//! (draft-falk-xcp-spec-03, section 3).
+//! (draft-falk-xcp-spec-03, section 3). BA-TCP asks in the same header for the bandwidth that there is.
 
 use bentpipe_wire::tcp::PROTOCOL;
-use bentpipe_wire::xcp::{Header, RateChange, Request};
+use bentpipe_wire::xcp::{Header, RateChange, Request, Wish};
 
 /// What routers left of the peer's requests and was not sent back yet.
 #[derive(Debug, Default)]
@@ -11,6 +11,9 @@ pub(super) struct Feedback {
     wanted: bool,
     /// Bytes per second, summed over its segments since the last acknowledgement.
     owed: i64,
+    /// The bandwidth that routers stated last, if that is what the peer asks for: it is told with every
+    /// acknowledgement, so that a lost one takes nothing.
+    bandwidth: Option<RateChange>,
     /// What goes before the segment that was written last.
     header: Option<Header>,
 }
@@ -19,7 +22,10 @@ impl Feedback {
     /// Takes what routers left of a request of the peer.
     pub(super) fn take_request(&mut self, request: &Request) {
         self.wanted = true;
-        self.owed += i64::from(request.delta_throughput.bytes_per_sec());
+        match request.wish {
+            Wish::Change => self.owed += i64::from(request.delta_throughput.bytes_per_sec()),
+            Wish::Bandwidth => self.bandwidth = Some(request.delta_throughput),
+        }
     }
 
     /// The peer asks.
@@ -33,7 +39,8 @@ impl Feedback {
     pub(super) fn write(&mut self, request: Option<Request>) {
         self.header = (request.is_some() || self.wanted).then(|| {
             let owed = std::mem::take(&mut self.owed);
-            let reverse_feedback = RateChange::from_bytes_per_sec(clamp(owed));
+            let sum = RateChange::from_bytes_per_sec(clamp(owed));
+            let reverse_feedback = self.bandwidth.unwrap_or(sum);
             Header { protocol: PROTOCOL, request, reverse_feedback }
         });
     }
@@ -67,6 +74,21 @@ mod tests {
             feedback.write(None);
             let header = feedback.take_header().expect("the peer asks");
             assert_eq!(header.reverse_feedback.bytes_per_sec(), expected);
+        }
+    }
+
+    #[test]
+    fn the_bandwidth_that_was_stated_last_goes_back_again_and_again() {
+        let mut feedback = Feedback::default();
+        let stated = [9_000, 5_000].map(RateChange::from_bytes_per_sec);
+        for delta_throughput in stated {
+            let wish = Wish::Bandwidth;
+            feedback.take_request(&Request { delta_throughput, wish, ..Request::default() });
+        }
+        for _ in 0..2 {
+            feedback.write(None);
+            let header = feedback.take_header().expect("the peer asks");
+            assert_eq!(header.reverse_feedback, stated[1]);
         }
     }
 }

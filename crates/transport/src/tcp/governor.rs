@@ -1,11 +1,11 @@
 //! The congestion controller, and what it allows.
 
 use bentpipe_cc::{
-    Ack, Controller, Limits, Loss, LowPriority, PathRequest, PathView, Repair, Sent, Signal,
+    Ack, Asks, Controller, Limits, Loss, LowPriority, PathRequest, PathView, Repair, Sent, Signal,
     Snapshot,
 };
-use bentpipe_units::{ByteCount, Instant, Span};
-use bentpipe_wire::xcp::{RateChange, Request};
+use bentpipe_units::{BitRate, ByteCount, Instant, Span};
+use bentpipe_wire::xcp::{RateChange, Request, Wish};
 
 use super::Config;
 use super::agreed::Agreed;
@@ -31,8 +31,8 @@ pub(super) struct Governor {
     /// The controller wants to be told of the queue of this host, which is this full.
     follows_queue: bool,
     queue_meter: QueueMeter,
-    /// Segments of data ask routers for a rate.
-    explicit: bool,
+    /// What segments of data ask routers for, if they do.
+    wish: Option<Wish>,
     /// Nothing but windows and a pace ever holds back new data: no limit of bursts, no controller that follows
     /// what is sent, no requests to routers, no search for a longer packet.
     plain: bool,
@@ -53,7 +53,7 @@ impl Governor {
             limited_before: 0,
             reductions: 0,
             queue_meter: QueueMeter::default(),
-            explicit: false,
+            wish: None,
             plain: false,
         }
     }
@@ -67,13 +67,16 @@ impl Governor {
 
     /// Asks the controller whether it asks routers for anything at all.
     pub(super) fn follow_routers(&mut self, path: &PathView) {
-        self.explicit = self.controller.path_request(path).is_some();
+        self.wish = self.controller.path_request(path).map(|request| match request.asks {
+            Asks::Change(_) => Wish::Change,
+            Asks::Bandwidth => Wish::Bandwidth,
+        });
     }
 
     /// Whether new data are held back by nothing but windows and a pace, where nothing outside of the controller
     /// does.
     pub(super) const fn set_plain(&mut self, plain: bool) {
-        self.plain = plain && !self.follows_sending && !self.explicit;
+        self.plain = plain && !self.follows_sending && self.wish.is_none();
     }
 
     /// New data may be held back by something else.
@@ -206,17 +209,41 @@ impl Governor {
     /// Segments of data ask routers for a rate.
     #[inline]
     pub(super) const fn is_explicit(&self) -> bool {
-        self.explicit
+        self.wish.is_some()
+    }
+
+    /// What the controller is to be told of what routers left of its requests, where a round trip takes `srtt` and
+    /// `payload` is the payload's part of a packet; `None` for nothing.
+    pub(super) fn read_feedback(
+        &self,
+        change: RateChange,
+        srtt: Span,
+        payload: f64,
+    ) -> Option<Signal> {
+        let bytes_per_sec = f64::from(change.bytes_per_sec());
+        match self.wish? {
+            _ if change == RateChange::default() => None,
+            Wish::Change => {
+                let delta = (bytes_per_sec * srtt.as_secs_f64()) as i64;
+                Some(Signal::Explicit { delta })
+            }
+            Wish::Bandwidth => {
+                let stated = BitRate::from_bps((8.0 * bytes_per_sec.max(1.0) * payload) as u64);
+                Some(Signal::Available((change != RateChange::MOST).then_some(stated)))
+            }
+        }
     }
 
     /// What a segment of data asks the routers for where a round trip takes `srtt`: its part of what the controller
     /// wants in one.
     pub(super) fn request(&self, path: &PathView, srtt: Option<Span>) -> Option<Request> {
-        if !self.explicit {
-            return None;
-        }
-        let PathRequest { cwnd, delta, .. } = self.controller.path_request(path)?;
+        let wish = self.wish?;
+        let PathRequest { cwnd, rtt, asks } = self.controller.path_request(path)?;
         let packets = (cwnd.get() as f64 / path.mss.get() as f64).max(1.0);
+        let Asks::Change(delta) = asks else {
+            let (rtt, delta_throughput) = (srtt.map(|_| rtt), RateChange::MOST);
+            return Some(Request { rtt, delta_throughput, wish, ..Request::default() });
+        };
         let Some(srtt) = srtt else {
             return Some(Request::default());
         };
@@ -226,6 +253,7 @@ impl Governor {
             rtt: Some(srtt),
             packet_interval: srtt.mul_f64(1.0 / packets),
             delta_throughput: RateChange::from_bytes_per_sec(clamp(change)),
+            wish,
         })
     }
 

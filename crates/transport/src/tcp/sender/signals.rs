@@ -256,13 +256,13 @@ impl Sender {
 
     /// What routers left of what was asked for. True when the controller was told.
     pub(in crate::tcp) fn handle_feedback(&mut self, now: Instant, change: RateChange) -> bool {
-        let change = i64::from(change.bytes_per_sec());
-        let Some(srtt) = self.round_trips.rtt().measured().filter(|_| change != 0) else {
-            return false;
-        };
-        let delta = (change as f64 * srtt.as_secs_f64()) as i64;
-        self.signal(now, &Signal::Explicit { delta });
-        true
+        let Some(srtt) = self.round_trips.rtt().measured() else { return false };
+        let payload = f64::from(self.mss) / (f64::from(self.mss) + f64::from(self.headers()));
+        let signal = self.governor.read_feedback(change, srtt, payload);
+        if let Some(signal) = &signal {
+            self.signal(now, signal);
+        }
+        signal.is_some()
     }
 
     /// Bytes of a full packet that are not payload.
