@@ -26,7 +26,7 @@ rcv_buf = "500 kB"
 
 /// Controllers that work by themselves (the others want a rate, a window, or routers that grant one), and what share of
 /// the line each has in 100 s.
-const VARIANTS: [(&str, f64); 23] = [
+const VARIANTS: [(&str, f64); 25] = [
     ("reno", 0.93),
     ("veno", 0.93),
     ("westwood", 0.93),
@@ -44,6 +44,8 @@ const VARIANTS: [(&str, f64); 23] = [
     ("bulk-repeat", 0.93),
     ("jersey", 0.93),
     ("star", 0.93),
+    // No queue states anything: Reno with a longer header.
+    ("ba-tcp", 0.92),
     // Their first flight, and its last segment, whose acknowledgement waits for another one, read as a queue that ends
     // slow start early; from there on it is a segment for every round trip.
     ("vegas", 0.29),
@@ -54,6 +56,8 @@ const VARIANTS: [(&str, f64); 23] = [
     ("peach", 0.41),
     ("peach-plus", 0.41),
     ("swift", 0.41),
+    // Three segments at first, where the others have ten.
+    ("pbs", 0.39),
 ];
 
 fn transfer(controller: &str, changes: &[&str]) -> FlowSummary {
