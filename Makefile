@@ -25,7 +25,7 @@ dist:
 
 test: setup
 	@sh .ci/page 'its tests will be skipped'
-	$(CARGO) test --workspace --locked
+	CARGO="$(CARGO)" sh .ci/tests
 	BENTPIPE=$(DEBUG) sh .ci/test-python
 	@$(MAKE) --no-print-directory test-page BUILT=yes
 
@@ -169,12 +169,14 @@ fmt:
 	$(CARGO) fmt --all
 
 # tshark judges the packet captures, ip, unshare and nft make the networks of the emulator and the gateway, Skyfield judges the
-# orbits, pyd3tn the bundles; usrsctp is the stack that SCTP is tested against; curl, nginx, git, OpenSSH and rsync work through the gateway. Where
+# orbits, pyd3tn the bundles; usrsctp is the stack that SCTP is tested against; curl, nginx, git, OpenSSH, rsync and strongSwan work through the gateway. Where
 # they cannot be installed the tests that need them say so and pass on.
 setup:
 	@sh .ci/install-tools tshark:tshark ip:iproute2 unshare:util-linux nft:nftables curl:curl /usr/include/usrsctp.h:libusrsctp-dev \
 		/usr/sbin/nginx:nginx-light git:git ssh:openssh-client /usr/sbin/sshd:openssh-server rsync:rsync openssl:openssl \
-		direwolf:direwolf
+		direwolf:direwolf charon-systemd:charon-systemd swanctl:strongswan-swanctl \
+		/usr/lib/ipsec/plugins/libstrongswan-openssl.so:libstrongswan-standard-plugins \
+		/usr/lib/ipsec/plugins/libstrongswan-kernel-libipsec.so:libcharon-extra-plugins
 	@.venv/bin/python -c 'import skyfield' 2>/dev/null || \
 		sh .ci/install-python skyfield==1.55 'the test of satellite positions against it will be skipped'
 	@.venv/bin/python -c 'import pyd3tn' 2>/dev/null || \

@@ -205,7 +205,10 @@ impl<N: Network> Gateway<N> {
         let known = self.tunnel.lock().contains_key(&(peer.to_owned(), whose.clone()));
         if !known {
             let socket = self.network.socket_between(here.address, client, here.transparent);
-            let Ok(socket) = socket else { return };
+            let socket = match socket {
+                Ok(socket) => socket,
+                Err(error) => return self.cannot_answer(peer, client, here, &error),
+            };
             let Some(begun) = begin(self, remote, &whose) else { return };
             begun.0.sent(datagram.len());
             self.run(flows, begun, socket);
@@ -231,6 +234,19 @@ impl<N: Network> Gateway<N> {
         let Some(begun) = begin(self, &self.peers[peer], &whose) else { return false };
         self.run(flows, begun, socket);
         true
+    }
+
+    /// Says that nothing could come back to a client from where it sends to.
+    fn cannot_answer(&self, peer: &str, client: SocketAddr, here: Here, error: &io::Error) {
+        if let Some(skipped) = self.refusals.admit(self.seconds()) {
+            let to = here.address;
+            let hint = if error.kind() == io::ErrorKind::AddrInUse {
+                ": a program of this host has the port on every address"
+            } else {
+                ""
+            };
+            tracing::warn!(peer, %client, %to, %error, skipped, "datagrams not carried{hint}");
+        }
     }
 
     fn run(

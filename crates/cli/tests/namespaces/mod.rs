@@ -1,6 +1,7 @@
 //! Network namespaces for tests, and what happens inside them.
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub(crate) mod guide;
 pub(crate) mod site;
 
 use std::fs::{self, File};
