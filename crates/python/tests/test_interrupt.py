@@ -18,8 +18,8 @@ import bentpipe as bp
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 geo = bp.scenario("geo").set("flows.file.size", "4000 GB").set("duration", "1000 h")
-print("begins", flush=True)
 try:
+    print("begins", flush=True)
     {work}
 except KeyboardInterrupt:
     print("broken off", flush=True)
