@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes everything that is handed out, into one folder: wheels, programs, a Debian package, images for containers, notices of third
-# parties, bills of material and checksums. Runs on Linux; zig compiles and links for the others.
+# parties, bills of material and checksums. Runs on Linux; zig compiles and links for the others, MinGW for Windows.
 # Usage: packaging/release.sh DIR [TARGET...]
 #
 # Without targets they are those below. Whatever fails ends it, so that a folder with SHA256SUMS is complete. What is packed is as old
@@ -43,18 +43,21 @@ export NOTICES="$out/NOTICES"
 for target in "$@"; do
     say "$target"
     rustup target add "$target"
-    exe='' suffix='' features='' wheel=''
+    exe='' suffix='' features='' build=zigbuild wheel=''
     case $target in
         # The oldest glibc that is served.
-        *-linux-gnu) suffix=.2.17 wheel=manylinux2014 ;;
-        *-linux-musl) wheel=musllinux_1_2 ;;
-        # What the other features take is Linux' own (docs/open-points.md says what, and why there is no wheel).
-        *-windows-*) exe=.exe features='--no-default-features --features sim' ;;
+        *-linux-gnu) suffix=.2.17 wheel='--zig --compatibility manylinux2014' ;;
+        *-linux-musl) wheel='--zig --compatibility musllinux_1_2' ;;
+        # What the other features take is Linux' own (docs/open-points.md says what). With zig maturin exports a name that is not there.
+        *-windows-*)
+            exe=.exe features='--no-default-features --features sim' build=build wheel='--compatibility linux'
+            command -v x86_64-w64-mingw32-gcc >/dev/null || { say "there is no MinGW: apt install gcc-mingw-w64-x86-64"; exit 1; }
+            ;;
         *) features='--no-default-features --features sim' ;;
     esac
     # The words are arguments.
     # shellcheck disable=SC2086
-    cargo zigbuild --locked --profile dist --target "$target$suffix" -p bentpipe-cli $features
+    cargo $build --locked --profile dist --target "$target$suffix" -p bentpipe-cli $features
     program=$target_dir/$target/dist/bentpipe$exe
 
     # A program for glibc comes in a wheel or in a package.
@@ -78,8 +81,8 @@ for target in "$@"; do
         rm -rf crates/python/wheel && mkdir -p crates/python/wheel/scripts crates/python/wheel/data/share/doc/bentpipe
         install -m 755 "$program" crates/python/wheel/scripts/
         cp "$NOTICES" crates/python/wheel/data/share/doc/bentpipe/
-        maturin build --quiet --locked --profile dist --manifest-path crates/python/Cargo.toml --target "$target" --out "$out" \
-            --zig --compatibility "$wheel"
+        # shellcheck disable=SC2086
+        maturin build --quiet --locked --profile dist --manifest-path crates/python/Cargo.toml --target "$target" --out "$out" $wheel
     fi
 
     if [ "$target" = "$(uname -m)-unknown-linux-gnu" ]; then
