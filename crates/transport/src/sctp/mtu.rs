@@ -2,8 +2,6 @@
 
 use bentpipe_units::Instant;
 
-use super::flight::Status;
-use super::sender::Sender;
 use crate::path_mtu::{Search, Unanswered};
 
 /// The search on one path and the probe that is out or to be sent.
@@ -69,24 +67,5 @@ impl PathSearch {
     pub(super) fn answered(&mut self, now: Instant, nonce: u64) -> Option<(u16, bool)> {
         let (_, length) = self.out.take_if(|(expected, _)| *expected == nonce)?;
         Some((length, self.search.answered(now, length)))
-    }
-}
-
-impl Sender {
-    /// A router says that a path carries packets of `mtu` bytes. What is under way there was too long, as far as anybody knows:
-    /// it leaves again, in packets that routers may cut, and is no sign of congestion (RFC 9260, section 7.3).
-    pub(super) fn told_mtu(&mut self, now: Instant, index: usize, mtu: u16) {
-        if let Some(search) = &mut self.paths[index].search {
-            search.told(now, mtu);
-        }
-        self.set_mtu(now, index, mtu);
-        let charge = self.config.charge();
-        for place in 0..self.flight.len() {
-            let Some(chunk) = self.flight.get(place) else { break };
-            if chunk.path == index && chunk.status == Status::InFlight {
-                self.paths[index].flight -= chunk.fragment.payload.len() + charge;
-                self.flight.set(place, Status::Lost);
-            }
-        }
     }
 }

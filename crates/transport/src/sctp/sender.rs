@@ -11,7 +11,7 @@ use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bytes::Bytes;
 
 use super::draw::Draw;
-use super::flight::Flight;
+use super::flight::{Flight, Status};
 use super::path::{Path, unit};
 use super::send_queue::SendQueue;
 use super::{Config, Notice};
@@ -187,6 +187,23 @@ impl Sender {
         let view = self.view(now, index, false);
         let mss = unit(&self.config, mtu);
         self.paths[index].controller.on_signal(&view, &Signal::MtuChanged { mss });
+    }
+
+    /// A router says that a path carries packets of `mtu` bytes. What is under way there was too long, as far as anybody knows:
+    /// it leaves again, in packets that routers may cut, and is no sign of congestion (RFC 9260, section 7.3).
+    pub(super) fn told_mtu(&mut self, now: Instant, index: usize, mtu: u16) {
+        if let Some(search) = &mut self.paths[index].search {
+            search.told(now, mtu);
+        }
+        self.set_mtu(now, index, mtu);
+        let charge = self.config.charge();
+        for place in 0..self.flight.len() {
+            let Some(chunk) = self.flight.get(place) else { break };
+            if chunk.path == index && chunk.status == Status::InFlight {
+                self.paths[index].flight -= chunk.fragment.payload.len() + charge;
+                self.flight.set(place, Status::Lost);
+            }
+        }
     }
 
     /// The peer tells of a mark on the packet with this lowest TSN. Gives the TSN that the answer, CWR,
