@@ -180,9 +180,9 @@ fn of_two_that_overlap_the_last_one_stops_forwarding() {
             emulate.stderr(Stdio::null()).spawn().expect("it starts")
         })
     };
-    let mut first = start("0.5");
+    let mut first = start("3");
     until(|| home.state().contains("masquerade").then_some(()));
-    let mut second = start("1");
+    let mut second = start("4");
     first.wait().expect("it ends");
     second.wait().expect("it ends");
     until(|| (home.state() == before).then_some(()));
