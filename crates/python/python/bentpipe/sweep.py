@@ -119,9 +119,9 @@ class Sweep:
             raise Error("client: its workers are the jobs, and it has the whole sweep; leave out jobs and shard")
         if chunk < 1:
             raise Error(f"chunk: {chunk} runs are none")
-        if out is None and client is None:
-            return Table(self._native.run(0, len(self), checked_jobs(jobs)))
         if out is None:
+            if client is None:
+                return Table(self._native.run(0, len(self), checked_jobs(jobs)))
             return Table(self._native.join(list(self._parts(client, chunk, [(0, len(self))]))))
         path = os.fspath(out)
         if client is None:
