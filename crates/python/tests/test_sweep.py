@@ -84,7 +84,8 @@ def test_an_executor_gives_the_same_bytes(planned: bp.Sweep, whole: bytes, tmp_p
     with ThreadPoolExecutor(2) as threads:
         written = planned.run(out=tmp_path / "threads.parquet", client=threads, chunk=3)
         rows = planned.run(client=threads, chunk=5)
-    assert written.path.read_bytes() == whole
+        own = planned.run(out=tmp_path / "own.parquet", client=threads)
+    assert written.path.read_bytes() == own.path.read_bytes() == whole
     assert list(rows.rows()) == list(planned.run().rows())
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
         written = planned.run(out=tmp_path / "processes.parquet", client=processes, chunk=7)
@@ -104,11 +105,12 @@ def test_what_workers_did_before_an_error_is_kept(planned: bp.Sweep, whole: byte
             part = function(*arguments) if self.left >= 0 else None
 
             class Done:
-                def result(self) -> bytes:
+                def result(self) -> tuple[bytes, float]:
                     if part is None:
                         raise ConnectionError("the worker is gone")
-                    assert isinstance(part, bytes)
-                    return part
+                    rows, seconds = part
+                    assert isinstance(rows, bytes)
+                    return rows, seconds
 
             return Done()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, starmap
 from pathlib import Path
@@ -17,16 +18,18 @@ from bentpipe.scenario import FIRST_SEEDS, Scenario, checked_jobs, variant_name
 from bentpipe.table import Table
 from bentpipe.values import Value
 
-CHUNK = 16
-"""Runs that a worker gets at a time."""
-AHEAD = 64
-"""Parts that are asked for before the first of them is there, so that the memory of many does not fill."""
+PART_SECONDS = 0.1
+"""What a part takes a worker where nobody says how many runs it has: ten times what Dask takes for a task."""
+LARGEST_PART = 1024
+"""Most runs of such a part."""
+AHEAD = 4
+"""Parts for each worker that are asked for before the first of them is there, so that the memory of many does not fill."""
 
 
 class Future(Protocol):
     """What is not there yet."""
 
-    def result(self) -> bytes: ...
+    def result(self) -> tuple[bytes, float]: ...
 
 
 class Client(Protocol):
@@ -79,7 +82,7 @@ class Sweep:
 
     @overload
     def run(
-        self, *, out: None = None, jobs: int | None = None, client: Client | None = None, chunk: int = CHUNK
+        self, *, out: None = None, jobs: int | None = None, client: Client | None = None, chunk: int | None = None
     ) -> Table: ...
     @overload
     def run(
@@ -88,7 +91,7 @@ class Sweep:
         out: str | os.PathLike[str],
         jobs: int | None = None,
         client: Client | None = None,
-        chunk: int = CHUNK,
+        chunk: int | None = None,
         shard: str | None = None,
         replace: bool = False,
     ) -> Written: ...
@@ -98,7 +101,7 @@ class Sweep:
         out: str | os.PathLike[str] | None = None,
         jobs: int | None = None,
         client: Client | None = None,
-        chunk: int = CHUNK,
+        chunk: int | None = None,
         shard: str | None = None,
         replace: bool = False,
     ) -> Table | Written:
@@ -107,7 +110,7 @@ class Sweep:
         A file that is there already keeps its rows: a sweep that was broken off goes on where it was, and one that grew runs what is
         new. With `replace` rows that it does not have any more are dropped. `shard`, such as `3/100`, is the third of a hundred parts, which
         `merge` puts together. `jobs` is the number of threads, one for each core if it is left out. With `client` the runs go to its
-        workers, `chunk` at a time; a part whose worker dies is run by another one, if the client sees to that, as Dask does. The rows
+        workers, `chunk` at a time, or as many as take a tenth of a second; a part whose worker dies is run by another one, if the client sees to that, as Dask does. The rows
         and the file are the same whoever ran what.
 
         Raises `Error` where a run cannot be, before the first one is; or the file is something else."""
@@ -117,7 +120,7 @@ class Sweep:
             raise Error(f"out: the file would not notice that {unversioned[0]} has changed; give the class a version, such as `version = \"1\"`")
         if client is not None and (jobs is not None or shard is not None):
             raise Error("client: its workers are the jobs, and it has the whole sweep; leave out jobs and shard")
-        if chunk < 1:
+        if chunk is not None and chunk < 1:
             raise Error(f"chunk: {chunk} runs are none")
         if out is None:
             if client is None:
@@ -130,15 +133,22 @@ class Sweep:
             rows, run = self._native.gather(path, replace, lambda missing: self._parts(client, chunk, missing))
         return Written(Path(path), rows, run)
 
-    def _parts(self, client: Client, chunk: int, missing: Iterable[tuple[int, int]]) -> Iterator[bytes]:
+    def _parts(self, client: Client, chunk: int | None, missing: Iterable[tuple[int, int]]) -> Iterator[bytes]:
         runs = chain.from_iterable(starmap(range, missing))
-        waiting: deque[Future] = deque()
-        while part := list(islice(runs, chunk)):
-            waiting.append(client.submit(run_part, self, part))
-            if len(waiting) >= AHEAD:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        ahead = AHEAD * _workers(client)
+        # Nobody knows yet how long a run takes.
+        size = chunk or 1
+        waiting: deque[tuple[int, Future]] = deque()
+        while True:
+            while len(waiting) < ahead and (part := list(islice(runs, size))):
+                waiting.append((len(part), client.submit(run_part, self, part)))
+            if not waiting:
+                return
+            count, future = waiting.popleft()
+            rows, seconds = future.result()
+            yield rows
+            if chunk is None:
+                size = min(max(int(PART_SECONDS * count / max(seconds, 1e-6)), 1), LARGEST_PART)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_native"}
@@ -151,9 +161,16 @@ class Sweep:
         return f"<bentpipe.Sweep of {self._scenario.name}: {len(self)} runs>"
 
 
-def run_part(sweep: Sweep, runs: list[int]) -> bytes:
-    """What a worker does: the runs of these numbers, as Arrow's IPC."""
-    return sweep._native.run_part(runs)
+def run_part(sweep: Sweep, runs: list[int]) -> tuple[bytes, float]:
+    """What a worker does: the runs of these numbers, as Arrow's IPC, and the seconds that they took."""
+    began = time.perf_counter()
+    return sweep._native.run_part(runs), time.perf_counter() - began
+
+
+def _workers(client: Client) -> int:
+    # Dask says how many there are; executors have one for each core if nothing else is said.
+    threads: Callable[[], Mapping[str, int]] | None = getattr(client, "nthreads", None)
+    return max(sum(threads().values()) if threads else os.cpu_count() or 1, 1)
 
 
 def _written(value: Value) -> str:
