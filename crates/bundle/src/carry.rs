@@ -19,8 +19,8 @@ const PIECE: usize = 64 * 1024;
 pub enum Peer {
     /// This neighbour, by its place in the configuration. Where it says which node it is, it has to be that one.
     Neighbour(usize),
-    /// Whichever neighbour it says it is; one that is nobody's gives bundles and gets none.
-    Unknown,
+    /// Whichever of these neighbours it says it is, for which it proves nothing; any other one gives bundles and gets none.
+    Unknown(Vec<usize>),
 }
 
 /// Why a session has ended.
@@ -71,7 +71,7 @@ pub async fn carry<F: Folder>(
 ) -> Result<(), CarryError> {
     let line = match terms.peer {
         Peer::Neighbour(place) => Some(node.begin(Queue::Neighbour(place))),
-        Peer::Unknown => None,
+        Peer::Unknown(_) => None,
     };
     let mut carrier = Carrier { runtime, node, session, line, terms };
     carrier.run(stream).await
@@ -162,7 +162,7 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
 
     /// When the session is given up. A stranger keeps its place only as long as it says something.
     fn gives_up(&self, heard: Instant, went_on: Instant) -> Option<Instant> {
-        let since = if self.terms.peer == Peer::Unknown {
+        let since = if matches!(self.terms.peer, Peer::Unknown(_)) {
             heard
         } else if self.session.is_waiting() {
             went_on
@@ -210,15 +210,18 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
         let place = self
             .node
             .look(|node| node.config().neighbours.iter().position(|it| Some(it) == id.as_ref()));
-        match self.terms.peer {
-            Peer::Neighbour(should) if place != Some(should) => {
+        match &self.terms.peer {
+            Peer::Neighbour(should) if place != Some(*should) => {
+                let should = *should;
                 let should = self.node.look(|node| node.config().neighbours[should].to_string());
                 // What a peer says goes into logs.
                 let is = is.chars().filter(char::is_ascii_graphic).take(100).collect();
                 Err(CarryError::Other { is, should })
             }
             Peer::Neighbour(_) => Ok(()),
-            Peer::Unknown => {
+            Peer::Unknown(may_be) => {
+                // Who is known by a key, or by another layer, is not whoever says so.
+                let place = place.filter(|place| may_be.contains(place));
                 self.line = place.map(|place| self.node.begin(Queue::Neighbour(place)));
                 Ok(())
             }

@@ -11,6 +11,7 @@ use bp7::flags::{BlockControlFlags, BundleControlFlags};
 use bp7::primary::PrimaryBlockBuilder;
 use bp7::{CreationTimestamp, EndpointID};
 
+use crate::checked::is_well_formed;
 use crate::{BundleId, Checked, DtnTime};
 
 /// Hops that a bundle from here may take.
@@ -208,6 +209,10 @@ pub fn read_report(bundle: &Checked) -> Option<Told> {
     else {
         return None;
     };
+    // What it names goes to an application as text.
+    if !is_well_formed(&record.source_node) {
+        return None;
+    }
     let time =
         |item: &BundleStatusItem| item.status_requested.then_some(DtnTime::from_millis(item.time));
     let said = Status::ALL.into_iter().zip(&record.status_information);

@@ -152,7 +152,8 @@ pub async fn keep<F: Folder>(node: SharedNode<F>, runtime: impl Runtime) {
         let least = until.max(bentpipe_units::Span::from_millis(1));
         tokio::select! {
             biased;
-            () = runtime.sleep(least) => {}
+            // What is due may be due by a calendar that was set back.
+            () = runtime.sleep(least) => if node.with(&runtime, Node::expire).await.is_err() { return },
             changed = changed.changed() => if changed.is_err() { return },
         }
     }

@@ -173,8 +173,12 @@ impl<F: Folder> Store<F> {
         let (hash, what) = (id.hash(), (expires, hops));
         match self.note(hash, what, now) {
             // A full disk becomes free by what is removed. Until its name is noted it would be taken for new after a crash.
-            Err(error) if error.kind() == io::ErrorKind::StorageFull => {
-                self.folder.remove(&name(&hash))?;
+            Err(error) if is_full(&error) => {
+                match self.folder.remove(&name(&hash)) {
+                    // It was set aside.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    removed => removed?,
+                }
                 if self.note(hash, what, now).is_err() {
                     self.seen.add(hash, what, now);
                 }
@@ -224,6 +228,11 @@ impl<F: Folder> Store<F> {
         self.seen.add(hash, (expires, hops), now);
         Ok(())
     }
+}
+
+/// The medium has no room, or its owner may have no more of it.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// The name of a bundle's file.

@@ -77,6 +77,36 @@ fn over_a_relay_that_is_killed_again_and_again_all_that_was_handed_over_arrives_
 }
 
 #[test]
+fn who_claims_over_tcpcl_to_be_a_neighbour_with_a_key_gets_none_of_its_bundles() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let [earth, relay, mars] = chain(dir.path());
+    let (port, file) = (free(), dir.path().join("file"));
+    let settings = fs::read_to_string(dir.path().join("relay.toml")).expect("a file");
+    let (own, rest) = settings.split_once("[[listen]]").expect("a listener");
+    let listen = format!("[[listen]]\nlayer = \"tcpcl\"\naddress = \"127.0.0.1:{port}\"\n");
+    fs::write(dir.path().join("relay.toml"), format!("{own}{listen}[[listen]]{rest}"))
+        .expect("written");
+    let (_relay, _earth) = (relay.start(), earth.start());
+    fs::write(&file, b"for mars").expect("written");
+    earth.send("dtn://mars/mail", &file, &["--from", "mail"]);
+    let far = dir.path().join("thief");
+    fs::create_dir(&far).expect("a directory");
+    let (thief, _) = Node::new(&far, "mars");
+    thief.configure(&format!(
+        "[neighbours.relay]\nnode = \"dtn://relay/\"\nlayer = \"tcpcl\"\n\
+         address = \"127.0.0.1:{port}\"\n[[routes]]\nto = \"*\"\nvia = \"relay\"\n"
+    ));
+    let _thief = thief.start();
+    // What it gives is taken, so that its session is there.
+    thief.send("dtn://earth/mail", &file, &["--from", "mail"]);
+    assert_eq!(file_of(&earth.recv("mail", &dir.path().join("earth-inbox")).line()), b"for mars");
+    let _mars = mars.start();
+    let line = mars.recv("mail", &dir.path().join("inbox")).line();
+    assert_eq!(file_of(&line), b"for mars");
+    assert!(thief.list().contains(" 0 bundles; since it began 1 taken"), "{}", thief.list());
+}
+
+#[test]
 fn reports_come_back_and_a_node_that_was_killed_has_what_it_took() {
     let dir = tempfile::tempdir().expect("a directory");
     let [earth, relay, mars] = chain(dir.path());

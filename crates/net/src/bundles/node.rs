@@ -242,13 +242,19 @@ impl Parts {
                 let (name, hello) = (from.to_string(), parts.hello());
                 if layer == Layer::Mtcp {
                     let session = mtcp::Mtcp::receiver(hello.largest);
-                    parts.run(stream, session, Peer::Unknown, &name).await;
+                    parts.run(stream, session, Peer::Unknown(Vec::new()), &name).await;
                 } else {
                     let session = tcpcl::Tcpcl::passive(hello);
-                    parts.run(stream, session, Peer::Unknown, &name).await;
+                    parts.run(stream, session, Peer::Unknown(parts.of_layer(layer)), &name).await;
                 }
             });
         }
+    }
+
+    /// The places of the neighbours of a layer.
+    fn of_layer(&self, layer: Layer) -> Vec<usize> {
+        let neighbours = self.config.neighbours.iter().enumerate();
+        neighbours.filter(|(_, it)| it.layer == layer).map(|(place, _)| place).collect()
     }
 
     async fn accept_xstp(self, host: Host) {
