@@ -112,10 +112,10 @@ impl NetworkFeedback for Association {
     fn handle_packet_too_big(&mut self, now: Instant, path: PathId, mtu: u16, number: u32) {
         // Who is not on the path does not know the tag (RFC 9260, section 10).
         let is_known = number != 0 && number == self.ends.peer_tag();
+        // A router that wants less than packets can have is heard once, or all would be retransmitted at each word of it.
+        let mtu = mtu.max(LEAST_MTU);
         match self.tx.index_of(path).filter(|_| is_known) {
-            Some(index) if mtu < self.tx.paths[index].mtu => {
-                self.tx.told_mtu(now, index, mtu.max(LEAST_MTU));
-            }
+            Some(index) if mtu < self.tx.paths[index].mtu => self.tx.told_mtu(now, index, mtu),
             _ => self.ignore(),
         }
     }
