@@ -22,8 +22,10 @@ PART_SECONDS = 0.1
 """What a part takes a worker where nobody says how many runs it has: ten times what Dask takes for a task."""
 LARGEST_PART = 1024
 """Most runs of such a part."""
-AHEAD = 4
-"""Parts for each worker that are asked for before the first of them is there, so that the memory of many does not fill."""
+AHEAD = 64
+"""Parts that are asked for before the first of them is there, so that the memory of many does not fill."""
+FOR_EACH = 4
+"""Parts for each worker, if that is more; and so few where runs are short, so that their parts grow soon."""
 
 
 class Future(Protocol):
@@ -135,9 +137,10 @@ class Sweep:
 
     def _parts(self, client: Client, chunk: int | None, missing: Iterable[tuple[int, int]]) -> Iterator[bytes]:
         runs = chain.from_iterable(starmap(range, missing))
-        ahead = AHEAD * _workers(client)
-        # Nobody knows yet how long a run takes.
-        size = chunk or 1
+        few = FOR_EACH * _workers(client)
+        many = max(AHEAD, few)
+        # Nobody knows yet how long a run takes, unless it does not matter.
+        size, ahead = (1, few) if chunk is None else (chunk, many)
         waiting: deque[tuple[int, Future]] = deque()
         while True:
             while len(waiting) < ahead and (part := list(islice(runs, size))):
@@ -149,6 +152,7 @@ class Sweep:
             yield rows
             if chunk is None:
                 size = min(max(int(PART_SECONDS * count / max(seconds, 1e-6)), 1), LARGEST_PART)
+                ahead = many if size == 1 else few
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_native"}
