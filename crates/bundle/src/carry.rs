@@ -212,8 +212,7 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
             .look(|node| node.config().neighbours.iter().position(|it| Some(it) == id.as_ref()));
         match &self.terms.peer {
             Peer::Neighbour(should) if place != Some(*should) => {
-                let should = *should;
-                let should = self.node.look(|node| node.config().neighbours[should].to_string());
+                let should = self.node.look(|node| node.config().neighbours[*should].to_string());
                 // What a peer says goes into logs.
                 let is = is.chars().filter(char::is_ascii_graphic).take(100).collect();
                 Err(CarryError::Other { is, should })
