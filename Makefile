@@ -13,11 +13,13 @@ build-debug = @[ $(BUILT) = yes ] || $(CARGO) build --locked -p bentpipe-cli
 .PHONY: page test-page bench-page deny dist demo test test-python storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint msrv docs site fmt setup programs clean
 
 # Four protocols over three links: a table on the terminal, figures on a page, opened where there is a display. Only what it
-# needs is built.
+# needs is built; with `PROFILE=dev` that is little after the tests.
+PROFILE ?= release
+
 demo:
-	$(CARGO) build --release --locked -p bentpipe-cli --no-default-features --features sim
+	$(CARGO) build --profile $(PROFILE) --locked -p bentpipe-cli --no-default-features --features sim
 	@mkdir -p $(OUT)
-	target/release/bentpipe demo --out $(OUT)/demo.html
+	target/$(PROFILE:dev=debug)/bentpipe demo --out $(OUT)/demo.html
 
 dist:
 	@sh .ci/page 'the program will have no `serve`'
@@ -135,14 +137,15 @@ deny:
 		$(CARGO) install --debug --locked cargo-deny --version $(CARGO_DENY)
 	$(CARGO) deny check licenses bans sources
 
-# Parts of the command that must build by themselves: the demo's, and those of hosts without the simulator.
+# Parts of the command that must build by themselves: the demo's, and those of hosts without the simulator. With the workspace beside
+# them dependencies have the features that they have anyway, and are not built once more for each part.
 FEATURES = sim gateway top serve
 
 lint: deny
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	for features in $(FEATURES); do \
-		$(CARGO) clippy --locked -p bentpipe-cli --no-default-features --features $$features -- -D warnings || exit 1; done
+		$(CARGO) clippy --workspace --locked --no-default-features --features bentpipe-cli/$$features -- -D warnings || exit 1; done
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
 
 # Whether the oldest Rust that is promised builds it: `rustup toolchain install VERSION` first, unless it is the one in use, which
