@@ -98,7 +98,8 @@ impl sessions::Framing for Framing {
             return Err(Unfit::Unwanted);
         }
         let segment = xstp::decode(packet.payload, None).map_err(|_| Unfit::Malformed)?;
-        Ok((Identity::new(frame.source, packet.source), segment))
+        let source = Identity::heard(frame.source, packet.source).ok_or(Unfit::Malformed)?;
+        Ok((source, segment))
     }
 }
 
