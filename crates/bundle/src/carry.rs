@@ -9,7 +9,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 use crate::layer::{Event, ProtocolError, Session};
 use crate::shared::Line;
-use crate::{Answer, Folder, Node, NodeId, Outgoing, Queue, SharedNode};
+use crate::silence::{Progress, Silence};
+use crate::{Answer, Folder, Node, NodeId, Origin, Outgoing, Queue, SharedNode};
 
 /// Bytes that are read, or written, at a time.
 const PIECE: usize = 64 * 1024;
@@ -53,8 +54,10 @@ pub enum CarryError {
 pub struct Terms {
     /// Whom it is with.
     pub peer: Peer,
-    /// After so long without a word from a peer that has bundles to answer for, the session is given up.
+    /// After so long without a word from a peer that has bundles to answer for, and takes nothing, the session is given up.
     pub idle_timeout: Span,
+    /// What the other end has taken, where that is known. Otherwise what leaves this end's buffer counts as taken.
+    pub progress: Option<Progress>,
 }
 
 /// Carries bundles over a stream until one end closes it. Each bundle that comes is answered when the node has it on its
@@ -93,9 +96,9 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
         let (mut reader, mut writer) = tokio::io::split(stream);
         let mut changed = self.node.watch();
         let mut output = Bytes::new();
-        // When the peer was heard, and when it owed nothing or took something.
-        let mut heard = self.runtime.now();
-        let mut went_on = heard;
+        let is_stranger = matches!(self.terms.peer, Peer::Unknown(_));
+        let (idle_timeout, progress) = (self.terms.idle_timeout, self.terms.progress.clone());
+        let mut silence = Silence::new(idle_timeout, is_stranger, progress, self.runtime.now());
         let mut buffer = vec![0; PIECE];
         loop {
             changed.borrow_and_update();
@@ -117,10 +120,8 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
                 let _ = writer.shutdown().await;
                 return Ok(());
             }
-            if !self.session.is_waiting() {
-                went_on = now;
-            }
-            let gives_up = self.gives_up(heard, went_on);
+            silence.look(now, self.session.is_waiting());
+            let gives_up = silence.gives_up(self.session.is_waiting());
             let deadline = Instant::earliest(self.session.next_deadline(), gives_up);
             let wants_input = self.session.wants_input();
             tokio::select! {
@@ -132,16 +133,16 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
                         return Err(io::Error::from(io::ErrorKind::WriteZero).into());
                     }
                     output.advance(wrote);
-                    went_on = self.runtime.now();
+                    silence.wrote(self.runtime.now());
                 }
                 read = reader.read(&mut buffer), if wants_input => {
                     let read = read?;
                     if read == 0 {
                         return Ok(());
                     }
-                    heard = self.runtime.now();
-                    went_on = heard;
-                    self.session.handle_input(heard, &buffer[..read])?;
+                    let now = self.runtime.now();
+                    silence.heard(now);
+                    self.session.handle_input(now, &buffer[..read])?;
                 }
                 // A node that ends lets its sessions go.
                 told = changed.changed() => if told.is_err() { return Ok(()) },
@@ -149,7 +150,9 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
             }
             let now = self.runtime.now();
             self.session.handle_timeout(now)?;
-            if self.gives_up(heard, went_on).is_some_and(|at| now >= at) {
+            let owes = self.session.is_waiting();
+            silence.look(now, owes);
+            if silence.gives_up(owes).is_some_and(|at| now >= at) {
                 return Err(CarryError::Silent(self.terms.idle_timeout));
             }
             if let Some(session) = self.line.as_ref().map(Line::id)
@@ -160,18 +163,6 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
         }
     }
 
-    /// When the session is given up. A stranger keeps its place only as long as it says something.
-    fn gives_up(&self, heard: Instant, went_on: Instant) -> Option<Instant> {
-        let since = if matches!(self.terms.peer, Peer::Unknown(_)) {
-            heard
-        } else if self.session.is_waiting() {
-            went_on
-        } else {
-            return None;
-        };
-        Some(since + self.terms.idle_timeout)
-    }
-
     /// Gives the node what has come, and the peer what the node says. False if nothing has happened.
     async fn handle_events(&mut self) -> Result<bool, CarryError> {
         let mut any = false;
@@ -180,8 +171,10 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
             match event {
                 Event::Peer(is) => self.meet(&is)?,
                 Event::Bundle(bundle) => {
-                    let taken =
-                        self.node.with(self.runtime, move |node, now| node.receive(now, &bundle));
+                    let from = if self.line.is_some() { Origin::Known } else { Origin::Stranger };
+                    let taken = self
+                        .node
+                        .with(self.runtime, move |node, now| node.receive(now, &bundle, from));
                     match taken.await? {
                         Ok(taken) => self.session.answer(Some(taken.id()), Answer::Accepted),
                         Err(refusal) => {

@@ -28,7 +28,7 @@
 //!     payload: b"hello".to_vec(),
 //! };
 //! let id = node.submit(now, &request)?;
-//! assert_eq!(id.as_str(), "800000000000-2@dtn://earth/mail");
+//! assert!(id.name().ends_with("@dtn://earth/mail"));
 //! assert_eq!(node.holds().0, 1);
 //! # Ok(())
 //! # }
@@ -42,8 +42,10 @@ mod id;
 pub mod layer;
 mod making;
 mod node;
+mod origin;
 mod shape;
 mod shared;
+mod silence;
 mod store;
 
 pub use calendar::DtnTime;
@@ -56,8 +58,10 @@ pub use node::{
     Answer, Config, Counters, Entry, Limits, News, Node, Outgoing, Queue, Refusal, Route,
     SessionId, Taken,
 };
+pub use origin::Origin;
 pub use shape::MOST_BLOCKS;
 pub use shared::{Line, SharedNode, keep};
+pub use silence::Progress;
 pub use store::{Folder, MemoryFolder};
 
 /// An endpoint ID of RFC 9171, section 4.2.5.

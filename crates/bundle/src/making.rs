@@ -12,7 +12,7 @@ use bp7::primary::PrimaryBlockBuilder;
 use bp7::{CreationTimestamp, EndpointID};
 
 use crate::checked::is_well_formed;
-use crate::{BundleId, Checked, DtnTime};
+use crate::{Checked, DtnTime, id};
 
 /// Hops that a bundle from here may take.
 const HOPS: u8 = 32;
@@ -188,8 +188,8 @@ impl Made<'_> {
 /// What a status report says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// The bundle that it is about, if it is whole.
-    pub about: BundleId,
+    /// The name of the bundle that it is about, if it is no fragment.
+    pub about: String,
     /// What became of it, and when, if that was asked for.
     pub status: Vec<(Status, Option<DtnTime>)>,
     /// Why, as RFC 9171, section 9.5, numbers it; 0 for no more than that.
@@ -219,7 +219,7 @@ pub fn read_report(bundle: &Checked) -> Option<Told> {
     let status = said.filter(|(_, item)| item.asserted).map(|(it, item)| (it, time(item)));
     let created = DtnTime::from_millis(record.timestamp.dtntime());
     Some(Told {
-        about: BundleId::new(&record.source_node.to_string(), created, record.timestamp.seqno()),
+        about: id::name(&record.source_node, created, record.timestamp.seqno()),
         status: status.collect(),
         reason: record.report_reason,
     })

@@ -46,6 +46,17 @@ impl Connection {
     pub fn reference(&self) -> ConnectionRef {
         self.handle.shared.endpoint().reference(self.id)
     }
+
+    /// Asks how many bytes of what was written the peer has acknowledged, for those who look on.
+    pub fn acknowledged(&self) -> impl Fn() -> u64 + Send + Sync + use<> {
+        let (handle, connection) = (self.handle.clone(), self.reference());
+        move || {
+            let known = handle.shared.endpoint().look(connection);
+            known.map_or(0, |(sender, counters)| {
+                counters.payload_bytes.saturating_sub(sender.in_flight.get())
+            })
+        }
+    }
 }
 
 impl<S: Streams> Connection<S> {

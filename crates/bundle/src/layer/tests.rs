@@ -6,7 +6,6 @@ use super::mtcp::Mtcp;
 use super::tcpcl::Tcpcl;
 use super::xstp::Xstp;
 use super::*;
-use crate::DtnTime;
 use bentpipe_units::Span;
 
 const LARGEST: u64 = 200_000;
@@ -27,7 +26,7 @@ fn pairs() -> Vec<(&'static str, [Box<dyn Session>; 2])> {
 }
 
 fn id(number: usize) -> BundleId {
-    BundleId::new("dtn://a/x", DtnTime::from_millis(5), number as u64)
+    BundleId::named(format!("5-{number}@dtn://a/x"))
 }
 
 /// What came to the second end, what was answered to the first, and whom both said they are.

@@ -125,7 +125,7 @@ impl Xstp {
                     return Err(ProtocolError::new("an answer for a bundle that was not sent"));
                 };
                 let is_wrong = name.is_empty() && answer == Answer::Never;
-                if *id != BundleId::said(name) && !is_wrong {
+                if id.name() != name && !is_wrong {
                     return Err(ProtocolError::new("an answer for another bundle"));
                 }
                 self.sent_bytes -= len;
@@ -226,7 +226,7 @@ impl Session for Xstp {
         items::push(&mut said, Header::Array(Some(3)));
         items::push(&mut said, Header::Positive(code));
         items::push(&mut said, Header::Positive(self.next_answer));
-        items::push_text(&mut said, id.map_or("", BundleId::as_str));
+        items::push_text(&mut said, id.map_or("", BundleId::name));
         self.next_answer += 1;
         self.output.push_back(said.into());
     }

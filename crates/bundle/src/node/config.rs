@@ -37,10 +37,14 @@ pub struct Limits {
     pub bytes: u64,
     /// Number of bundles.
     pub bundles: usize,
+    /// Bytes of bundles that strangers have given. They may be the same share of the number.
+    pub strangers: u64,
     /// Bytes of one bundle.
     pub largest: u64,
     /// Names of bundles that were here, by which those are told apart that come again.
     pub seen: usize,
+    /// How long a bundle is held at most, whatever its own lifetime is.
+    pub lifetime: Option<Span>,
     /// Whether a primary block without a checksum is refused.
     pub requires_crc: bool,
 }
@@ -50,10 +54,21 @@ impl Default for Limits {
         Self {
             bytes: 1_000_000_000,
             bundles: 10_000,
+            strangers: 500_000_000,
             largest: 16_000_000,
             seen: 100_000,
+            lifetime: None,
             requires_crc: true,
         }
+    }
+}
+
+impl Limits {
+    /// Number and bytes of bundles of strangers.
+    pub(super) fn of_strangers(&self) -> (usize, u64) {
+        let share =
+            u128::from(self.strangers) * self.bundles as u128 / u128::from(self.bytes.max(1));
+        (usize::try_from(share).unwrap_or(usize::MAX).min(self.bundles), self.strangers)
     }
 }
 

@@ -146,6 +146,19 @@ impl<F: Folder> Node<F> {
         }
     }
 
+    /// Deletes what it holds of this name, as whoever runs it asks. How many bundles there were.
+    pub fn delete_named(&mut self, now: DtnTime, name: &str) -> usize {
+        let ids: Vec<BundleId> = self
+            .index
+            .iter()
+            .filter(|held| held.id.name() == name)
+            .map(|it| it.id.clone())
+            .collect();
+        ids.iter()
+            .for_each(|id| self.delete(now, id, NO_INFORMATION, "somebody has asked for that"));
+        ids.len()
+    }
+
     fn delete(
         &mut self,
         now: DtnTime,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bentpipe_units::Span;
 
-use crate::{BundleId, DtnTime};
+use crate::{BundleId, DtnTime, Origin};
 
 /// For whom a bundle waits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +43,9 @@ pub(super) struct Held {
     pub(super) len: u64,
     /// Hops that it had been when it came.
     pub(super) hops: u8,
+    pub(super) from: Origin,
+    /// Whether somebody else may have it: it was given out once, or lay here at the start.
+    pub(super) was_out: bool,
     pub(super) state: State,
 }
 
@@ -55,6 +58,8 @@ pub(super) struct Index {
     paused: BTreeSet<(DtnTime, u64)>,
     expiries: BTreeSet<(DtnTime, u64)>,
     bytes: u64,
+    /// Bundles of strangers, and their bytes.
+    of_strangers: (usize, u64),
     last: u64,
 }
 
@@ -67,8 +72,8 @@ impl Index {
         self.bytes
     }
 
-    pub(super) fn has(&self, id: &BundleId) -> bool {
-        self.places.contains_key(id)
+    pub(super) const fn of_strangers(&self) -> (usize, u64) {
+        self.of_strangers
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Held> {
@@ -83,6 +88,10 @@ impl Index {
         self.last += 1;
         let place = self.last;
         self.bytes += held.len;
+        if held.from == Origin::Stranger {
+            self.of_strangers.0 += 1;
+            self.of_strangers.1 += held.len;
+        }
         self.places.insert(held.id.clone(), place);
         self.expiries.insert((held.expires, place));
         self.enter(place, &held);
@@ -95,6 +104,10 @@ impl Index {
         self.leave(place, &held);
         self.expiries.remove(&(held.expires, place));
         self.bytes -= held.len;
+        if held.from == Origin::Stranger {
+            self.of_strangers.0 -= 1;
+            self.of_strangers.1 -= held.len;
+        }
         Some(held)
     }
 
@@ -104,6 +117,7 @@ impl Index {
         let Some(mut held) = self.held.remove(&place) else { return };
         self.leave(place, &held);
         held.state = state;
+        held.was_out |= matches!(state, State::Out(_));
         self.enter(place, &held);
         self.held.insert(place, held);
     }

@@ -15,8 +15,8 @@ pub use giving::{Answer, Outgoing};
 pub use held::{Queue, SessionId};
 pub use taking::{Refusal, Taken};
 
-use crate::store::{Folder, Store};
-use crate::{BundleId, Checked, DtnTime};
+use crate::store::{Folder, Problem, Store};
+use crate::{BundleId, Checked, DtnTime, Origin};
 use held::{Held, Index, State};
 
 /// News that are kept until somebody reads them.
@@ -32,8 +32,9 @@ pub struct Node<F> {
     index: Index,
     sessions: BTreeMap<SessionId, Queue>,
     last_session: u64,
-    /// The sequence number of the next bundle that is made here.
-    sequence: u64,
+    /// Bundles that were made here since the start, and what their numbers are made from with it.
+    made: u64,
+    salt: u64,
     news: Vec<News>,
     counters: Counters,
     /// Goes up whenever somebody who waits may go on.
@@ -101,15 +102,19 @@ pub struct Entry {
 }
 
 impl<F: Folder> Node<F> {
-    /// A node on a folder, which it looks through. `salt` is anything that differs from start to start: names of bundles begin
-    /// there, so that a calendar that goes back makes none twice.
+    /// A node on a folder, which it looks through. `salt` is a secret that differs from start to start: sequence numbers are made
+    /// from it, so that nobody can tell the next one, and a calendar that goes back makes no name twice.
     ///
     /// # Errors
     /// When the folder cannot be read.
-    pub fn open(config: Config, folder: F, now: DtnTime, salt: u32) -> io::Result<Self> {
+    pub fn open(config: Config, folder: F, now: DtnTime, salt: u64) -> io::Result<Self> {
         let mut found = Vec::new();
-        let (store, damaged) = Store::open(folder, config.limits.seen, |it| {
-            found.push((it.received, held(&config, &it.bundle, it.received, it.len)));
+        let (store, problems) = Store::open(folder, config.limits.seen, |it| {
+            let since = (it.received, it.from);
+            found.push((
+                it.received,
+                Held { was_out: true, ..held(&config, &it.bundle, since, it.len) },
+            ));
         })?;
         found.sort_by_key(|(received, _)| *received);
         let mut node = Self {
@@ -118,13 +123,19 @@ impl<F: Folder> Node<F> {
             index: Index::default(),
             sessions: BTreeMap::new(),
             last_session: 0,
-            sequence: u64::from(salt),
+            made: 0,
+            salt,
             news: Vec::new(),
             counters: Counters::default(),
             version: 0,
             is_closing: false,
         };
-        damaged.into_iter().for_each(|name| node.tell(News::Damaged(name)));
+        for problem in problems {
+            node.tell(match problem {
+                Problem::Damaged(name) => News::Damaged(name),
+                Problem::Medium(what) => News::Medium(what),
+            });
+        }
         found.into_iter().for_each(|(_, it)| node.hold(it));
         node.expire(now);
         Ok(node)
@@ -227,6 +238,15 @@ impl<F: Folder> Node<F> {
             && self.sessions.range(session..).filter(|(_, of)| Some(*of) == queue).count() == 1
     }
 
+    /// The sequence number of a bundle that is made here: 48 bits.
+    fn next_number(&mut self) -> u64 {
+        self.made += 1;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.salt.to_be_bytes()).update(&self.made.to_be_bytes());
+        let hash = hasher.finalize();
+        hash.as_bytes()[..6].iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+    }
+
     fn hold(&mut self, held: Held) {
         if held.queue == Queue::Nowhere {
             self.tell(News::NoRoute(held.id.clone()));
@@ -243,13 +263,16 @@ impl<F: Folder> Node<F> {
 }
 
 /// What is to be known of a bundle without its file.
-fn held(config: &Config, bundle: &Checked, received: DtnTime, len: u64) -> Held {
+fn held(config: &Config, bundle: &Checked, (received, from): (DtnTime, Origin), len: u64) -> Held {
+    let longest = config.limits.lifetime.map_or(DtnTime::NEVER, |longest| received.plus(longest));
     Held {
         id: bundle.id().clone(),
         queue: config.queue(bundle.destination()),
-        expires: bundle.expires(received),
+        expires: bundle.expires(received).min(longest),
         len,
         hops: bundle.hops(),
+        from,
+        was_out: false,
         state: State::Waits,
     }
 }

@@ -8,7 +8,7 @@ use super::held::Queue;
 use super::{News, Node, held};
 use crate::making::{self, Request, Status};
 use crate::store::Folder;
-use crate::{BundleId, Checked, DtnTime, Invalid};
+use crate::{BundleId, Checked, DtnTime, Invalid, Origin};
 
 /// What became of a bundle that was offered. In each case whoever has offered it may delete it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,12 +46,16 @@ pub enum Refusal {
     /// It is a part of a bundle for this node, which puts none together.
     #[error("{0}: it is a fragment, and this node puts none together")]
     Fragment(BundleId),
+    /// It has come in a circle, and nobody has answered yet for the copy that went out. As long as one is here the other one may
+    /// not be given up.
+    #[error("{0}: it comes in a circle, and its first copy is on its way")]
+    Circle(BundleId),
     /// There is no room for it at the moment.
     #[error("{id}: there is no room: {bundles} bundles with {bytes} bytes are held")]
     Full {
         /// Its name.
         id: BundleId,
-        /// Bundles that are held.
+        /// Bundles that are held; of strangers, where it is from one.
         bundles: usize,
         /// Their bytes.
         bytes: u64,
@@ -75,7 +79,10 @@ impl Refusal {
     /// The name of the bundle, if it has one.
     pub const fn id(&self) -> Option<&BundleId> {
         match self {
-            Self::Fragment(id) | Self::Full { id, .. } | Self::Medium { id, .. } => Some(id),
+            Self::Fragment(id)
+            | Self::Circle(id)
+            | Self::Full { id, .. }
+            | Self::Medium { id, .. } => Some(id),
             Self::Invalid(_) | Self::TooLarge { .. } => None,
         }
     }
@@ -87,8 +94,8 @@ impl<F: Folder> Node<F> {
     ///
     /// # Errors
     /// Why it is not taken; custody stays where it is.
-    pub fn receive(&mut self, now: DtnTime, bytes: &[u8]) -> Result<Taken, Refusal> {
-        let taken = self.take(now, bytes);
+    pub fn receive(&mut self, now: DtnTime, bytes: &[u8], from: Origin) -> Result<Taken, Refusal> {
+        let taken = self.take(now, bytes, from);
         match &taken {
             Ok(Taken::Stored(_)) => self.counters.taken += 1,
             Ok(Taken::Known(_)) => self.counters.known += 1,
@@ -98,7 +105,7 @@ impl<F: Folder> Node<F> {
         taken
     }
 
-    fn take(&mut self, now: DtnTime, bytes: &[u8]) -> Result<Taken, Refusal> {
+    fn take(&mut self, now: DtnTime, bytes: &[u8], from: Origin) -> Result<Taken, Refusal> {
         let (len, most) = (bytes.len() as u64, self.config.limits.largest);
         if len > most {
             return Err(Refusal::TooLarge { len, most });
@@ -107,8 +114,12 @@ impl<F: Folder> Node<F> {
         let id = bundle.id().clone();
         let is_local = self.config.node.has(bundle.destination());
         // One that was passed on and has been further since comes in a circle: there may be no other one.
-        let is_known = |hops| is_local || bundle.hops() <= hops;
-        if self.index.has(&id) || self.store.seen_hops(&id).is_some_and(is_known) {
+        let has_been_further = |hops| !is_local && bundle.hops() > hops;
+        if let Some(held) = self.index.get(&id) {
+            let may_be_it = held.was_out && has_been_further(held.hops);
+            return if may_be_it { Err(Refusal::Circle(id)) } else { Ok(Taken::Known(id)) };
+        }
+        if self.store.seen_hops(&id).is_some_and(|hops| !has_been_further(hops)) {
             return Ok(Taken::Known(id));
         }
         if is_local && bundle.is_fragment() {
@@ -125,7 +136,7 @@ impl<F: Folder> Node<F> {
             self.report(now, &bundle, Status::Deleted, BLOCK_UNSUPPORTED);
             return Ok(Taken::Deleted(id));
         }
-        self.store_new(now, &mut bundle)?;
+        self.store_new(now, &mut bundle, from)?;
         let reason = if unknown.report { BLOCK_UNSUPPORTED } else { NO_INFORMATION };
         self.report(now, &bundle, Status::Received, reason);
         Ok(Taken::Stored(id))
@@ -140,14 +151,8 @@ impl<F: Folder> Node<F> {
         if !self.config.node.has(&request.from) {
             return Err(wrong("it is not from an endpoint of this node"));
         }
-        let mut made = loop {
-            self.sequence += 1;
-            let made = making::request(request, now, self.sequence);
-            let made = made.ok_or_else(|| wrong("it is for nobody"))?;
-            if !self.index.has(made.id()) && self.store.seen_hops(made.id()).is_none() {
-                break made;
-            }
-        };
+        let made = making::request(request, now, self.next_number());
+        let mut made = made.ok_or_else(|| wrong("it is for nobody"))?;
         if made.expires(now) <= now {
             return Err(wrong("its lifetime is over when it begins"));
         }
@@ -156,27 +161,37 @@ impl<F: Folder> Node<F> {
         }
         // What nobody can read is not taken, whatever made it so.
         Checked::parse(&made.to_bytes(), true)?;
-        self.store_new(now, &mut made)?;
+        self.store_new(now, &mut made, Origin::Known)?;
         self.counters.taken += 1;
         Ok(made.id().clone())
     }
 
-    fn store_new(&mut self, now: DtnTime, bundle: &mut Checked) -> Result<(), Refusal> {
+    fn store_new(
+        &mut self,
+        now: DtnTime,
+        bundle: &mut Checked,
+        from: Origin,
+    ) -> Result<(), Refusal> {
         let (bytes, limits, id) = (bundle.to_bytes(), self.config.limits, bundle.id().clone());
         let len = bytes.len() as u64;
         if len > limits.largest {
             return Err(Refusal::TooLarge { len, most: limits.largest });
         }
-        let (count, sum) = self.holds();
-        if count >= limits.bundles || sum.saturating_add(len) > limits.bytes {
-            return Err(Refusal::Full { id, bundles: count, bytes: sum });
+        let all = (self.holds(), (limits.bundles, limits.bytes));
+        let strangers = (self.index.of_strangers(), limits.of_strangers());
+        for ((bundles, bytes), (most, most_bytes)) in
+            [Some(all), (from == Origin::Stranger).then_some(strangers)].into_iter().flatten()
+        {
+            if bundles >= most || bytes.saturating_add(len) > most_bytes {
+                return Err(Refusal::Full { id, bundles, bytes });
+            }
         }
-        if let Err(error) = self.store.put(&id, now, &bytes) {
+        if let Err(error) = self.store.put(&id, (now, from), &bytes) {
             let error = error.to_string();
             self.tell(News::Medium(error.clone()));
             return Err(Refusal::Medium { id, error });
         }
-        self.hold(held(&self.config, bundle, now, len));
+        self.hold(held(&self.config, bundle, (now, from), len));
         Ok(())
     }
 
@@ -188,15 +203,15 @@ impl<F: Folder> Node<F> {
         status: Status,
         reason: StatusReportReason,
     ) {
-        self.sequence += 1;
+        let number = self.next_number();
         let node = self.config.node.endpoint();
-        let report = making::report(about, node, (status, reason), now, self.sequence);
+        let report = making::report(about, node, (status, reason), now, number);
         let Some(mut report) = report else { return };
         let is_readable = Checked::parse(&report.to_bytes(), true).is_ok();
         if !is_readable || self.config.queue(report.destination()) == Queue::Nowhere {
             return;
         }
         // Nobody has custody of a report that was never made.
-        let _ = self.store_new(now, &mut report);
+        let _ = self.store_new(now, &mut report, Origin::Known);
     }
 }

@@ -9,6 +9,8 @@ use super::*;
 use crate::making::{Reports, Request, Status, read_report};
 use crate::{MemoryFolder, NodeId, endpoint};
 
+mod others;
+
 const NAMES: [&str; 3] = ["dtn://earth/", "dtn://relay/", "dtn://mars/"];
 const NOW: DtnTime = DtnTime::from_millis(800_000_000_000);
 
@@ -63,7 +65,7 @@ fn hop(
     let session = from.begin(Queue::Neighbour(queue));
     let mut count = 0;
     while let Some((id, bytes)) = next(from, session, now) {
-        let taken = to.receive(now, &bytes).expect("taken");
+        let taken = to.receive(now, &bytes, Origin::Known).expect("taken");
         assert_eq!(taken.id(), &id);
         from.answered(now, session, &id, Answer::Accepted).expect("the medium works");
         count += 1;
@@ -106,11 +108,11 @@ fn what_comes_a_second_time_is_known_also_after_a_restart() {
     earth.submit(NOW, &request(b"once", Reports::default())).expect("taken");
     let session = earth.begin(Queue::Neighbour(0));
     let (_, bytes) = next(&mut earth, session, NOW).expect("a bundle");
-    assert!(matches!(mars.receive(NOW, &bytes), Ok(Taken::Stored(_))));
-    assert!(matches!(mars.receive(NOW, &bytes), Ok(Taken::Known(_))));
+    assert!(matches!(mars.receive(NOW, &bytes, Origin::Known), Ok(Taken::Stored(_))));
+    assert!(matches!(mars.receive(NOW, &bytes, Origin::Known), Ok(Taken::Known(_))));
     assert_eq!(deliver(&mut mars, "dtn://mars/mail", NOW).len(), 1);
     let mut mars = open(2, &folder.lose_power());
-    assert!(matches!(mars.receive(NOW, &bytes), Ok(Taken::Known(_))));
+    assert!(matches!(mars.receive(NOW, &bytes, Origin::Known), Ok(Taken::Known(_))));
     assert!(deliver(&mut mars, "dtn://mars/mail", NOW).is_empty());
 }
 
@@ -147,7 +149,7 @@ fn a_bundle_that_goes_in_a_circle_is_kept_over_restarts_until_it_has_been_too_ma
     hop(relay, 0, earth, NOW);
     let mut told = deliver(&mut nodes[0], "dtn://earth/reports", NOW);
     let told = read_report(&told.pop().expect("a report")).expect("a report");
-    assert_eq!((told.about, told.status[0].0), (id, Status::Deleted));
+    assert_eq!((&told.about[..], told.status[0].0), (id.name(), Status::Deleted));
 }
 
 #[test]
@@ -206,7 +208,7 @@ fn lifetimes_end_also_of_what_waits_and_reports_say_so() {
     earth.expire(later);
     let told = deliver(&mut earth, "dtn://earth/reports", later);
     let told = read_report(&told[0]).expect("a report");
-    assert_eq!((told.about, told.reason), (id, 1));
+    assert_eq!((&told.about[..], told.reason), (id.name(), 1));
     assert_eq!(told.status, [(Status::Deleted, Some(later))]);
     assert_eq!(earth.holds(), (0, 0));
 }
@@ -226,7 +228,7 @@ fn each_hop_that_is_asked_reports() {
         .iter()
         .map(|bundle| {
             let told = read_report(bundle).expect("a report");
-            assert_eq!(told.about, id);
+            assert_eq!(told.about, id.name());
             (bundle.source().to_string(), told.status[0].0.name())
         })
         .collect();
@@ -322,7 +324,7 @@ fn too_many_hops_are_the_end() {
             block.set_data(bp7::CanonicalData::HopCount(32, 32));
         }
     }
-    relay.receive(NOW, &bundle.to_cbor()).expect("taken");
+    relay.receive(NOW, &bundle.to_cbor(), Origin::Known).expect("taken");
     let session = relay.begin(Queue::Neighbour(1));
     assert_eq!(next(&mut relay, session, NOW), None);
     assert_eq!((relay.holds().0, relay.counters().deleted), (0, 1));
@@ -339,13 +341,13 @@ fn wrong_bundles_are_refused_for_good() {
         let mut wrong = bytes.clone();
         wrong[at] ^= 1;
         // No flipped bit passes: each block has a CRC.
-        match mars.receive(NOW, &wrong) {
+        match mars.receive(NOW, &wrong, Origin::Known) {
             Err(refusal) => assert!(refusal.is_final(), "{at}: {refusal}"),
             Ok(taken) => panic!("{at}: {taken:?}"),
         }
     }
     for len in 0..bytes.len() {
-        assert!(mars.receive(NOW, &bytes[..len]).is_err(), "{len}");
+        assert!(mars.receive(NOW, &bytes[..len], Origin::Known).is_err(), "{len}");
     }
     assert_eq!(mars.holds().0, 0);
 }
@@ -358,12 +360,12 @@ fn without_a_checksum_a_bundle_is_taken_only_where_that_is_allowed() {
     bundle.primary.creation_timestamp =
         bp7::CreationTimestamp::with_time_and_seq(NOW.as_millis(), 1);
     let bytes = bundle.to_cbor();
-    let refusal = fresh(2).receive(NOW, &bytes).expect_err("refused");
+    let refusal = fresh(2).receive(NOW, &bytes, Origin::Known).expect_err("refused");
     assert!(refusal.to_string().contains("no checksum"), "{refusal}");
     let mut config = config(2);
     config.limits.requires_crc = false;
     let mut mars = Node::open(config, MemoryFolder::new(1), NOW, 1).expect("a node");
-    assert!(matches!(mars.receive(NOW, &bytes), Ok(Taken::Stored(_))));
+    assert!(matches!(mars.receive(NOW, &bytes, Origin::Known), Ok(Taken::Stored(_))));
 }
 
 /// What happens to three nodes in a row, step by step.
@@ -419,7 +421,7 @@ impl World {
         let (from_node, to) = (&mut before[from], &mut after[0]);
         let session = from_node.begin(Queue::Neighbour(from));
         if let Some((id, bytes)) = next(from_node, session, NOW) {
-            let taken = to.receive(NOW, &bytes);
+            let taken = to.receive(NOW, &bytes, Origin::Known);
             // An answer may get lost.
             if !detail.is_multiple_of(3) {
                 let answer = if taken.is_ok() { Answer::Accepted } else { Answer::Later };
@@ -487,7 +489,7 @@ proptest! {
     #[test]
     fn what_peers_send_breaks_nothing(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let mut mars = fresh(2);
-        prop_assert!(mars.receive(NOW, &bytes).is_err());
+        prop_assert!(mars.receive(NOW, &bytes, Origin::Known).is_err());
     }
 
     #[test]
@@ -508,7 +510,7 @@ proptest! {
         if cuts {
             bytes.truncate(cut.index(bytes.len()));
         }
-        let _ = mars.receive(NOW, &bytes);
+        let _ = mars.receive(NOW, &bytes, Origin::Known);
         for bundle in deliver(&mut mars, "dtn://mars/mail", NOW) {
             prop_assert_eq!(bundle.payload(), b"a payload");
         }

@@ -11,7 +11,7 @@ pub use folder::Folder;
 pub use memory::MemoryFolder;
 
 use crate::id::IdHash;
-use crate::{BundleId, Checked, DtnTime};
+use crate::{BundleId, Checked, DtnTime, Origin};
 use seen::Seen;
 
 /// The file of what was seen.
@@ -39,8 +39,18 @@ pub(crate) struct Store<F> {
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) received: DtnTime,
+    pub(crate) from: Origin,
     pub(crate) len: u64,
     pub(crate) bundle: Checked,
+}
+
+/// What was found wrong at the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    /// A file is damaged and was moved aside.
+    Damaged(String),
+    /// The medium does not do what it should with a file.
+    Medium(String),
 }
 
 /// Why a bundle cannot be loaded.
@@ -54,7 +64,7 @@ pub(crate) enum LoadError {
 
 impl<F: Folder> Store<F> {
     /// Opens a folder and looks through it. What is `found` is told one by one, as all of it may be more than memory holds. Damaged
-    /// files are moved aside and named.
+    /// files are moved aside and named; one that cannot be read is named and left for the next start.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -62,38 +72,56 @@ impl<F: Folder> Store<F> {
         folder: F,
         most_seen: usize,
         mut found: impl FnMut(Found),
-    ) -> io::Result<(Self, Vec<String>)> {
+    ) -> io::Result<(Self, Vec<Problem>)> {
         let mut store = Self { folder, seen: Seen::new(most_seen), written: None };
-        let mut damaged = Vec::new();
+        let mut problems = Vec::new();
         let names = store.folder.names()?;
         if names.iter().any(|name| name == SEEN) {
-            store.read_seen(&mut damaged)?;
+            store.read_seen(&mut problems)?;
         }
         for name in names {
             if name.strip_suffix(BESIDE).is_some_and(|of| of == SEEN || is_ours(of)) {
                 // What a crash has left, of which nobody was told.
-                store.folder.remove(&name)?;
+                store.clean(&name, &mut problems);
             } else if is_ours(&name) {
-                let file = store.folder.read(&name, u64::MAX)?;
+                let file = match store.folder.read(&name, u64::MAX) {
+                    Ok(file) => file,
+                    Err(error) => {
+                        problems.push(Problem::Medium(format!("{name}: {error}")));
+                        continue;
+                    }
+                };
                 match read(&name, &file) {
                     Some(it) if store.was_given_away(&it.bundle) => {
                         // It was given away, and its removal did not come through.
-                        store.folder.remove(&name)?;
+                        store.clean(&name, &mut problems);
                     }
                     Some(it) => found(it),
                     None => {
-                        store.folder.rename(&name, &format!("{name}{DAMAGED}"))?;
-                        damaged.push(name);
+                        if let Err(error) = store.folder.rename(&name, &format!("{name}{DAMAGED}"))
+                        {
+                            problems.push(Problem::Medium(format!("{name}: {error}")));
+                        }
+                        problems.push(Problem::Damaged(name));
                     }
                 }
             }
         }
         store.folder.sync()?;
-        Ok((store, damaged))
+        Ok((store, problems))
     }
 
-    fn read_seen(&mut self, damaged: &mut Vec<String>) -> io::Result<()> {
-        let file = self.folder.read(SEEN, u64::MAX)?;
+    /// Removes what is of no use. It costs room where that fails, and nothing else.
+    fn clean(&mut self, name: &str, problems: &mut Vec<Problem>) {
+        if let Err(error) = self.folder.remove(name) {
+            problems.push(Problem::Medium(format!("{name}: {error}")));
+        }
+    }
+
+    fn read_seen(&mut self, problems: &mut Vec<Problem>) -> io::Result<()> {
+        // Without it everything would be new: it is not begun anew because a medium fails for the moment.
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{SEEN}: {error}"));
+        let file = self.folder.read(SEEN, u64::MAX).map_err(named)?;
         let mut lost = 0;
         // What is torn at its end was not finished, and nobody was told that it was.
         for bytes in file.chunks_exact(record::ENTRY) {
@@ -105,7 +133,7 @@ impl<F: Folder> Store<F> {
             }
         }
         if lost > 0 {
-            damaged.push(format!("{SEEN} ({lost} entries)"));
+            problems.push(Problem::Damaged(format!("{SEEN} ({lost} entries)")));
         }
         Ok(())
     }
@@ -129,10 +157,15 @@ impl<F: Folder> Store<F> {
     ///
     /// # Errors
     /// When it cannot be put there. It may be there all the same.
-    pub(crate) fn put(&mut self, id: &BundleId, received: DtnTime, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn put(
+        &mut self,
+        id: &BundleId,
+        since: (DtnTime, Origin),
+        bytes: &[u8],
+    ) -> io::Result<()> {
         let name = name(&id.hash());
         let beside = format!("{name}{BESIDE}");
-        let header = record::header(received, bytes);
+        let header = record::header(since, bytes);
         let result = (|| {
             self.folder.write(&beside, &[&header, bytes])?;
             self.folder.rename(&beside, &name)?;
@@ -250,11 +283,11 @@ fn is_ours(file_name: &str) -> bool {
 
 /// A bundle from its file; `None` if it is damaged or not the one of this name.
 fn read(file_name: &str, file: &[u8]) -> Option<Found> {
-    let (received, bytes) = record::read(file)?;
+    let ((received, from), bytes) = record::read(file)?;
     // Whether a checksum is required was asked when it came.
     let bundle = Checked::parse(bytes, false).ok()?;
     let len = bytes.len() as u64;
-    (name(&bundle.id().hash()) == file_name).then_some(Found { received, len, bundle })
+    (name(&bundle.id().hash()) == file_name).then_some(Found { received, from, len, bundle })
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ fn bundle(sequence: u64) -> (BundleId, Vec<u8>) {
     (made.id().clone(), made.to_bytes())
 }
 
-fn open(folder: &MemoryFolder) -> (Store<MemoryFolder>, Vec<Found>, Vec<String>) {
+fn open(folder: &MemoryFolder) -> (Store<MemoryFolder>, Vec<Found>, Vec<Problem>) {
     let mut found = Vec::new();
     let opened = Store::open(folder.clone(), 100, |it| found.push(it));
     let (store, damaged) = opened.expect("a folder that works");
@@ -38,7 +38,7 @@ fn at_whatever_change_the_power_goes_what_was_taken_is_there_and_what_was_given_
             let (mut taken, mut gone, mut refused) = (Vec::new(), Vec::new(), Vec::new());
             for sequence in 0..4 {
                 let (id, bytes) = bundle(sequence);
-                match store.put(&id, NOW, &bytes) {
+                match store.put(&id, (NOW, Origin::Known), &bytes) {
                     Ok(()) => taken.push((id, bytes)),
                     Err(_) => refused.push(id),
                 }
@@ -85,7 +85,7 @@ fn a_damaged_file_is_set_aside_and_named_and_the_others_are_there() {
         let (mut store, _, _) = open(&folder);
         let all = [1, 2].map(bundle);
         for (id, bytes) in &all {
-            store.put(id, NOW, bytes).expect("taken");
+            store.put(id, (NOW, Origin::Known), bytes).expect("taken");
         }
         let bad = name(&all[0].0.hash());
         assert!(folder.damage(&bad, at));
@@ -97,7 +97,7 @@ fn a_damaged_file_is_set_aside_and_named_and_the_others_are_there() {
         assert!(names.contains(&format!("{bad}{DAMAGED}")), "{names:?}");
         let good = name(&all[1].0.hash());
         assert!(folder.damage(&good, at));
-        assert_eq!(open(&folder).2, [good]);
+        assert_eq!(open(&folder).2, [Problem::Damaged(good)]);
     }
 }
 
@@ -113,7 +113,7 @@ fn a_torn_list_of_what_was_seen_is_read_up_to_there_and_mended() {
     torn.append(SEEN, b"not an entry").expect("appended");
     assert!(folder.damage(SEEN, record::ENTRY + 3));
     let (mut store, _, damaged) = open(&folder);
-    assert_eq!(damaged, ["seen (1 entries)"]);
+    assert_eq!(damaged, [Problem::Damaged("seen (1 entries)".to_owned())]);
     assert!(
         store.seen_hops(&ids[0]).is_some()
             && store.seen_hops(&ids[1]).is_none()
@@ -130,7 +130,7 @@ fn the_list_of_what_was_seen_stays_short() {
     let (mut store, _) = Store::open(folder.clone(), 10, |_| ()).expect("a folder");
     for sequence in 0..3000 {
         store
-            .finish(&BundleId::new("dtn://a/", NOW, sequence), (DtnTime::NEVER, 0), NOW)
+            .finish(&BundleId::named(format!("1-{sequence}@dtn://a/")), (DtnTime::NEVER, 0), NOW)
             .expect("noted");
         let len = folder.read(SEEN, u64::MAX).expect("a file").len() / record::ENTRY;
         assert!(len <= SLACK * 256 + 2, "{len} entries after {sequence}");
@@ -202,8 +202,64 @@ fn a_full_disk_becomes_free_by_what_is_given_away() {
     let folder = MemoryFolder::new(5);
     let (mut store, _) = Store::open(Tight(folder.clone()), 100, |_| ()).expect("a folder");
     let (id, bytes) = bundle(1);
-    store.put(&id, NOW, &bytes).expect("there is room for one");
+    store.put(&id, (NOW, Origin::Known), &bytes).expect("there is room for one");
     store.finish(&id, (DtnTime::NEVER, 0), NOW).expect("it is given away");
     let (store, found, _) = open(&folder.lose_power());
     assert!(found.is_empty() && store.seen_hops(&id).is_some());
+}
+
+/// A folder one of whose files cannot be read.
+#[derive(Debug)]
+struct Unreadable(MemoryFolder, String);
+
+impl Folder for Unreadable {
+    fn names(&self) -> io::Result<Vec<String>> {
+        self.0.names()
+    }
+
+    fn read(&self, name: &str, most: u64) -> io::Result<Vec<u8>> {
+        if name == self.1 { Err(io::Error::other("bad sector")) } else { self.0.read(name, most) }
+    }
+
+    fn write(&mut self, name: &str, parts: &[&[u8]]) -> io::Result<()> {
+        self.0.write(name, parts)
+    }
+
+    fn append(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.0.append(name, bytes)
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
+        self.0.rename(from, to)
+    }
+
+    fn remove(&mut self, name: &str) -> io::Result<()> {
+        self.0.remove(name)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.sync()
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_and_left_and_the_others_are_there() {
+    let folder = MemoryFolder::new(5);
+    let (mut store, _, _) = open(&folder);
+    let all = [1, 2].map(bundle);
+    for (id, bytes) in &all {
+        store.put(id, (NOW, Origin::Known), bytes).expect("taken");
+    }
+    let bad = name(&all[0].0.hash());
+    let mut found = Vec::new();
+    let unreadable = Unreadable(folder.clone(), bad.clone());
+    let (_, problems) = Store::open(unreadable, 100, |it| found.push(it)).expect("it begins");
+    assert_eq!(problems, [Problem::Medium(format!("{bad}: bad sector"))]);
+    assert_eq!((found.len(), found[0].bundle.id()), (1, &all[1].0));
+    assert_eq!(open(&folder).1.len(), 2, "it is there when the medium gives it again");
+    let unreadable = Unreadable(folder, SEEN.to_owned());
+    let mut other = unreadable.0.clone();
+    other.write(SEEN, &[]).expect("written");
+    let error = Store::open(unreadable, 100, |_| ()).expect_err("everything would be new");
+    assert_eq!(error.to_string(), "seen: bad sector");
 }

@@ -4,7 +4,9 @@ mod nodes;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -157,6 +159,80 @@ fn what_cannot_be_is_refused_with_what_would_be_right() {
     let second = bentpipe().args(["bundle", "node"]).arg(dir.path().join("earth.toml")).output();
     let second = second.expect("it starts");
     assert!(String::from_utf8_lossy(&second.stderr).contains("another node has this store"));
+}
+
+#[test]
+fn a_bundle_is_deleted_by_its_name_and_one_that_is_not_there_is_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (earth, _) = Node::new(dir.path(), "earth");
+    earth.configure("");
+    let _earth = earth.start();
+    let file = dir.path().join("file");
+    fs::write(&file, "a mistake").expect("written");
+    let id = earth.send("dtn://mars/mail", &file, &[]);
+    let delete = |id: &str| {
+        let mut command = bentpipe();
+        command.args(["bundle", "delete", "--node"]).arg(earth.store()).arg(id);
+        command.output().expect("it starts")
+    };
+    let done = delete(&id);
+    assert!(done.status.success());
+    assert_eq!(String::from_utf8_lossy(&done.stdout), format!("{id}: deleted\n"));
+    assert!(earth.list().contains(" 0 bundles;"), "{}", earth.list());
+    let done = delete(&id);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(2) && said.contains(&format!("no bundle {id}")), "{said}");
+}
+
+#[test]
+fn a_node_leaves_the_socket_of_another_one_alone() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let [(earth, _), (mars, _)] = ["earth", "mars"].map(|name| Node::new(dir.path(), name));
+    earth.configure("");
+    let socket = earth.store().join("socket");
+    mars.configure(&format!("socket = \"{}\"\n", socket.display()));
+    let running = earth.start();
+    let second = bentpipe().args(["bundle", "node"]).arg(dir.path().join("mars.toml")).output();
+    let second = second.expect("it starts");
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert!(!second.status.success() && said.contains("another node answers there"), "{said}");
+    assert!(earth.list().contains("dtn://earth/: 0 bundles"));
+    // One that was killed leaves it behind.
+    running.kill();
+    let _mars = mars.start();
+}
+
+#[test]
+fn what_cannot_be_written_stays_at_the_node() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (earth, _) = Node::new(dir.path(), "earth");
+    earth.configure("");
+    let _earth = earth.start();
+    let (file, inbox) = (dir.path().join("file"), dir.path().join("inbox"));
+    fs::write(&file, "hello").expect("written");
+    earth.send("dtn://earth/mail", &file, &[]);
+    // An application that ends before it confirms knows which file it would have been.
+    let mut socket = UnixStream::connect(earth.store().join("socket")).expect("connected");
+    socket.write_all(b"{\"recv\":{\"endpoint\":\"mail\"}}\n").expect("written");
+    let mut line = String::new();
+    BufReader::new(socket).read_line(&mut line).expect("a line");
+    let delivered: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+    let said = |key: &str| delivered[key].as_str().expect("a text").to_owned();
+    let numbers = said("id").split_once('@').expect("a source").0.to_owned();
+    let obstacle = inbox.join(format!("{numbers}-{}", said("hash")));
+    fs::create_dir_all(&obstacle).expect("a directory");
+    let receive = || {
+        let mut command = bentpipe();
+        command.args(["bundle", "recv", "--endpoint", "mail", "--once", "--node"]);
+        command.arg(earth.store()).arg("--dir").arg(&inbox).output().expect("it starts")
+    };
+    let failed = receive();
+    let said = String::from_utf8_lossy(&failed.stderr);
+    assert!(failed.status.code() == Some(1) && said.contains(&numbers), "{said}");
+    assert_eq!(fs::read_dir(&inbox).expect("the directory").count(), 1, "a part is left");
+    fs::remove_dir(&obstacle).expect("removed");
+    assert!(receive().status.success());
+    assert_eq!(fs::read_to_string(&obstacle).expect("the payload"), "hello");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tokio::net::UnixStream;
 
-use super::local::{Channel, Confirm, Delivered, Listed, Question, Said, Submission};
+use super::local::{Channel, Confirm, Deleted, Delivered, Listed, Question, Said, Submission};
 
 /// A connection with a node of this machine.
 #[derive(Debug)]
@@ -66,13 +66,23 @@ impl Client {
     /// # Errors
     /// When the node has gone: it may deliver the bundle once more.
     pub async fn confirm(&mut self, delivered: &Delivered) -> io::Result<()> {
-        let confirm = Confirm { delivered: delivered.id.clone() };
+        let confirm = Confirm { delivered: delivered.hash.clone() };
         self.channel.write(&confirm, &[]).await?;
         let said: Option<Confirm> = self.channel.read().await?;
         if said != Some(confirm) {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(())
+    }
+
+    /// Has the node delete what it holds of this name, and returns how many bundles that were.
+    ///
+    /// # Errors
+    /// When the node has gone.
+    pub async fn delete(&mut self, id: &str) -> io::Result<usize> {
+        self.channel.write(&Question::Delete { id: id.to_owned() }, &[]).await?;
+        let said: Option<Deleted> = self.channel.read().await?;
+        said.map(|said| said.deleted).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
     /// What the node holds.

@@ -46,8 +46,10 @@ struct Said {
 struct SaidLimits {
     bytes: Option<Parsed<ByteCount>>,
     bundles: Option<usize>,
+    strangers: Option<Parsed<ByteCount>>,
     largest: Option<Parsed<ByteCount>>,
     seen: Option<usize>,
+    lifetime: Option<Parsed<Span>>,
     require_crc: Option<bool>,
     retry: Option<Parsed<Span>>,
     idle_timeout: Option<Parsed<Span>>,
@@ -195,11 +197,14 @@ fn check(said: Said, folder: &Path) -> Result<NodeConfig, Found> {
 fn limits(said: &SaidLimits, found: &mut Found) -> Limits {
     let default = Limits::default();
     let bytes = |said: &Option<Parsed<ByteCount>>, default| said.map_or(default, |it| it.0.get());
+    let most = bytes(&said.bytes, default.bytes);
     let limits = Limits {
-        bytes: bytes(&said.bytes, default.bytes),
+        bytes: most,
+        strangers: bytes(&said.strangers, most / 2),
         bundles: said.bundles.unwrap_or(default.bundles),
         largest: bytes(&said.largest, default.largest),
         seen: said.seen.unwrap_or(default.seen),
+        lifetime: said.lifetime.as_ref().map(|it| it.0),
         requires_crc: said.require_crc.unwrap_or(default.requires_crc),
     };
     if limits.largest > limits.bytes {
@@ -208,6 +213,13 @@ fn limits(said: &SaidLimits, found: &mut Found) -> Limits {
             limits.largest, limits.bytes
         );
         found.push(("limits.largest".to_owned(), message));
+    }
+    if limits.strangers > limits.bytes {
+        let message = format!(
+            "{} bytes of strangers are more than all, `limits.bytes`, which is {}",
+            limits.strangers, limits.bytes
+        );
+        found.push(("limits.strangers".to_owned(), message));
     }
     for (key, value) in [("bundles", limits.bundles), ("seen", limits.seen)] {
         if value == 0 {
@@ -309,6 +321,10 @@ mod tests {
                 "`limits.largest`: a bundle of 16000000",
             ),
             (&format!("{node}[limits]\nbundles = 0"), "`limits.bundles`: 0 lets nothing in"),
+            (
+                &format!("{node}[limits]\nstrangers = \"2 GB\""),
+                "`limits.strangers`: 2000000000 bytes of strangers are more than all",
+            ),
             (
                 &format!("{node}[[routes]]\nto = \"*\"\nvia = \"x\""),
                 "`routes[0].via`: there is no neighbour `x`",

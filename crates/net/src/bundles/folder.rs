@@ -44,10 +44,13 @@ impl DiskFolder {
     }
 }
 
-/// How files of ours are written: nobody else may read them, and no link is followed.
+/// How files of ours are written: nobody else may read them, no link is followed, and nothing waits for the other end of a pipe.
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.write(true).mode(0o600).custom_flags(OFlags::NOFOLLOW.bits() as i32);
+    options
+        .write(true)
+        .mode(0o600)
+        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
     options
 }
 
@@ -67,7 +70,8 @@ impl Folder for DiskFolder {
 
     fn read(&self, name: &str, most: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let file = File::open(self.path(name))?;
+        let nonblocking = OFlags::NONBLOCK.bits() as i32;
+        let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(self.path(name))?;
         file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > most {
             return Err(io::Error::other(format!("{name} is longer than {most} bytes")));
@@ -122,6 +126,24 @@ mod tests {
         let mut folder = DiskFolder::open(&root).expect("it is free");
         folder.remove("x").expect("removed");
         assert_eq!(folder.names().expect("names"), [LOCK]);
+    }
+
+    #[test]
+    fn a_pipe_in_place_of_a_file_fails_and_holds_nothing_up() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path().join("store");
+        let pipe = |name: &str| {
+            let made = std::process::Command::new("mkfifo").arg(root.join(name)).status();
+            assert!(made.expect("mkfifo").success());
+        };
+        let mut folder = DiskFolder::open(&root).expect("a folder");
+        pipe("x.new");
+        assert!(folder.write("x.new", &[b"abc"]).is_err());
+        assert_eq!(folder.names().expect("names"), [LOCK]);
+        fs::remove_file(root.join(LOCK)).expect("removed");
+        drop(folder);
+        pipe(LOCK);
+        assert!(DiskFolder::open(&root).is_err());
     }
 
     #[test]

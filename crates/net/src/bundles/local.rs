@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bentpipe_bundle::{
-    Answer, BundleId, Line, NodeId, Outgoing, Queue, Reports, Request, endpoint, read_report,
+    Answer, BundleId, Line, Node, NodeId, Outgoing, Queue, Reports, Request, endpoint, read_report,
 };
 use bentpipe_units::Span;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -41,6 +41,11 @@ pub(super) enum Question {
     },
     /// What it holds.
     List,
+    /// To delete what it holds of this name.
+    Delete {
+        /// Which.
+        id: String,
+    },
 }
 
 /// A bundle that is to be sent.
@@ -73,11 +78,20 @@ pub enum Said {
     NotNow(String),
 }
 
+/// What a node has deleted.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Deleted {
+    /// How many bundles.
+    pub(super) deleted: usize,
+}
+
 /// A bundle that is delivered, whose payload comes behind the line. The node keeps it until it is told that the application has it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Delivered {
     /// Its name.
     pub id: String,
+    /// A hash of its name and of what it carries, as hexadecimal digits.
+    pub hash: String,
     /// The endpoint ID that it is from.
     pub source: String,
     /// Length of the payload.
@@ -100,7 +114,7 @@ pub struct Report {
 /// An application has a bundle and needs the node's no more. The node repeats the line when it knows that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Confirm {
-    /// Its name.
+    /// Its hash.
     pub delivered: String,
 }
 
@@ -136,7 +150,13 @@ pub(super) fn listen(path: &Path) -> io::Result<UnixListener> {
             if !there.file_type().is_socket() {
                 return Err(io::Error::other("something else is there, which is no socket"));
             }
-            // The store is locked, so that it is of no other node.
+            if std::os::unix::net::UnixStream::connect(path).is_ok() {
+                let kind = io::ErrorKind::AddrInUse;
+                return Err(io::Error::new(
+                    kind,
+                    "another node answers there: `socket` names a place",
+                ));
+            }
             fs::remove_file(path)?;
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -250,6 +270,12 @@ impl Application {
                     let listed = self.list();
                     self.channel.write(&listed, &[]).await?;
                 }
+                Question::Delete { id } => {
+                    let delete =
+                        move |node: &mut Node<DiskFolder>, now| node.delete_named(now, &id);
+                    let deleted = self.node.with(&Tokio, delete).await?;
+                    self.channel.write(&Deleted { deleted }, &[]).await?;
+                }
             }
         }
         Ok(())
@@ -316,14 +342,15 @@ impl Application {
         });
         let payload = bundle.payload();
         let (bytes, source) = (payload.len() as u64, bundle.source().to_string());
-        let delivered = Delivered { id: id.to_string(), source, bytes, report };
+        let hash: String = id.hash().iter().map(|byte| format!("{byte:02x}")).collect();
+        let delivered = Delivered { id: id.to_string(), hash, source, bytes, report };
         self.channel.write(&delivered, payload).await?;
         let confirm: Confirm = self.channel.read().await?.ok_or(io::ErrorKind::UnexpectedEof)?;
-        if confirm.delivered != id.as_str() {
+        if confirm.delivered != delivered.hash {
             return Err(io::Error::other("it confirms another bundle"));
         }
         let (id, session) = (id.clone(), line.id());
-        let act = move |node: &mut bentpipe_bundle::Node<DiskFolder>, now| {
+        let act = move |node: &mut Node<DiskFolder>, now| {
             node.answered(now, session, &id, Answer::Accepted)
         };
         self.node.with(&Tokio, act).await??;

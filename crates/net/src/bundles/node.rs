@@ -8,7 +8,7 @@ use std::time::Duration;
 use bentpipe_association::{SecretKey, Security, Tuning};
 use bentpipe_bundle::layer::{Hello, Session, mtcp, tcpcl, xstp};
 use bentpipe_bundle::{
-    CarryError, DtnTime, News, Node, Peer, Queue, SharedNode, Terms, carry, keep,
+    CarryError, DtnTime, News, Node, Peer, Progress, Queue, SharedNode, Terms, carry, keep,
 };
 use bentpipe_units::{ByteCount, Span};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use super::config::{Layer, Listener, Neighbour, NodeConfig};
 use super::folder::DiskFolder;
-use super::local;
+use super::local::{self, Delivered};
 use crate::host::Host;
 use crate::key_file;
 use crate::runtime::Tokio;
@@ -91,12 +91,11 @@ impl Running {
     }
 }
 
-/// The name of a file for a bundle's payload: its time, its sequence number, and a hash of its whole name, which a peer chooses.
-pub fn file_name(id: &str) -> String {
-    let numbers: String =
-        id.chars().take_while(|it| it.is_ascii_digit() || *it == '-').take(50).collect();
-    let hash = blake3::hash(id.as_bytes()).to_hex();
-    format!("{numbers}-{}", &hash[..16])
+/// The name of a file for a bundle's payload: its time, its sequence number, and a hash that no other bundle has.
+pub fn file_name(delivered: &Delivered) -> String {
+    let id = delivered.id.chars();
+    let numbers: String = id.take_while(|it| it.is_ascii_digit() || *it == '-').take(50).collect();
+    format!("{numbers}-{}", delivered.hash)
 }
 
 /// Bundles that a node holds, and their bytes.
@@ -118,7 +117,7 @@ pub fn start(config: &NodeConfig) -> Result<Running, NodeError> {
         io::ErrorKind::WouldBlock => NodeError::Taken(store.clone()),
         _ => NodeError::System { what: store.clone(), error },
     })?;
-    let salt = getrandom::u64().expect("the system's source of randomness") as u32;
+    let salt = getrandom::u64().expect("the system's source of randomness");
     let node = Node::open(config.core.clone(), folder, now(), salt).map_err(system(store))?;
     let node = SharedNode::new(node, now, |news| match news {
         News::Medium(_) | News::Damaged(_) => tracing::error!("{news}"),
@@ -200,10 +199,10 @@ impl Parts {
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send,
         session: impl Session,
-        peer: Peer,
+        (peer, progress): (Peer, Option<Progress>),
         name: &str,
     ) -> bool {
-        let terms = Terms { peer, idle_timeout: self.config.idle_timeout };
+        let terms = Terms { peer, idle_timeout: self.config.idle_timeout, progress };
         tracing::info!(peer = name, "connected");
         match carry(&Tokio, &self.node, stream, session, &terms).await {
             Ok(()) => {
@@ -242,10 +241,11 @@ impl Parts {
                 let (name, hello) = (from.to_string(), parts.hello());
                 if layer == Layer::Mtcp {
                     let session = mtcp::Mtcp::receiver(hello.largest);
-                    parts.run(stream, session, Peer::Unknown(Vec::new()), &name).await;
+                    parts.run(stream, session, (Peer::Unknown(Vec::new()), None), &name).await;
                 } else {
                     let session = tcpcl::Tcpcl::passive(hello);
-                    parts.run(stream, session, Peer::Unknown(parts.of_layer(layer)), &name).await;
+                    let may_be = Peer::Unknown(parts.of_layer(layer));
+                    parts.run(stream, session, (may_be, None), &name).await;
                 }
             });
         }
@@ -272,7 +272,9 @@ impl Parts {
             sessions.spawn(async move {
                 let name = parts.config.neighbours[place].name.clone();
                 let session = xstp::Xstp::new(&parts.hello());
-                parts.run(connection, session, Peer::Neighbour(place), &name).await;
+                let progress = Progress::new(connection.acknowledged());
+                let with = (Peer::Neighbour(place), Some(progress));
+                parts.run(connection, session, with, &name).await;
             });
         }
     }
@@ -321,15 +323,17 @@ impl Parts {
             let longest = Duration::from_nanos(IDLE.as_nanos());
             let connection = tokio::time::timeout(longest, connecting).await.map_err(late)??;
             let session = xstp::Xstp::new(&self.hello());
-            return Ok(self.run(connection, session, peer, &neighbour.name).await);
+            let progress = Progress::new(connection.acknowledged());
+            let with = (peer, Some(progress));
+            return Ok(self.run(connection, session, with, &neighbour.name).await);
         }
         let connecting = sockets::connect(address, None);
         let stream = tokio::time::timeout(CALL, connecting).await.map_err(late)??;
         let name = &neighbour.name;
         Ok(if neighbour.layer == Layer::Mtcp {
-            self.run(stream, mtcp::Mtcp::sender(), peer, name).await
+            self.run(stream, mtcp::Mtcp::sender(), (peer, None), name).await
         } else {
-            self.run(stream, tcpcl::Tcpcl::active(self.hello()), peer, name).await
+            self.run(stream, tcpcl::Tcpcl::active(self.hello()), (peer, None), name).await
         })
     }
 }

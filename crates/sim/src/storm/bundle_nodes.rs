@@ -3,13 +3,13 @@
 use std::io;
 use std::net::SocketAddr;
 
-use bentpipe_association::host::{Host, Runtime as _};
+use bentpipe_association::host::{Connection, Host, Runtime as _};
 use bentpipe_association::{PublicKey, Tuning};
 use bentpipe_bundle::layer::Hello;
 use bentpipe_bundle::layer::xstp::{PORT, Xstp};
 use bentpipe_bundle::{
-    Config, DtnTime, Folder as _, Limits, MemoryFolder, Node, NodeId, Peer, Queue, Reports,
-    Request, SharedNode, Terms, carry, endpoint, keep,
+    Config, DtnTime, Folder as _, Limits, MemoryFolder, Node, NodeId, Peer, Progress, Queue,
+    Reports, Request, SharedNode, Terms, carry, endpoint, keep,
 };
 use bentpipe_units::Span;
 
@@ -64,7 +64,7 @@ impl Machine {
         program: &Program,
         peers: &[PublicKey],
         relay: SocketAddr,
-        salt: u32,
+        salt: u64,
         settings: &Settings,
     ) -> io::Result<()> {
         let (host, runtime) = (program.host().clone(), program.runtime().clone());
@@ -105,8 +105,9 @@ impl Part {
         Xstp::new(&Hello { node: NAMES[self.place].to_owned(), largest: LARGEST })
     }
 
-    fn terms(place: usize) -> Terms {
-        Terms { peer: Peer::Neighbour(place), idle_timeout: IDLE }
+    fn terms(place: usize, connection: &Connection) -> Terms {
+        let progress = Some(Progress::new(connection.acknowledged()));
+        Terms { peer: Peer::Neighbour(place), idle_timeout: IDLE, progress }
     }
 
     /// The relay is called by its neighbours.
@@ -119,7 +120,7 @@ impl Part {
             let Some(place) = neighbours.iter().position(|it| *it == peer) else { continue };
             let part = self.clone();
             let serving = async move {
-                let (session, terms) = (part.session(), Self::terms(place));
+                let (session, terms) = (part.session(), Self::terms(place, &connection));
                 let _ = carry(&part.runtime, &part.node, connection, session, &terms).await;
             };
             self.runtime.spawn(serving).detach();
@@ -132,7 +133,7 @@ impl Part {
         loop {
             let connecting = self.host.connect(relay, key, PORT, settings.clone());
             if let Some(Ok(connection)) = self.runtime.timeout(IDLE, connecting).await {
-                let (session, terms) = (self.session(), Self::terms(0));
+                let (session, terms) = (self.session(), Self::terms(0, &connection));
                 let _ = carry(&self.runtime, &self.node, connection, session, &terms).await;
             }
             debug_assert_eq!(self.node.look(|node| node.sessions(&Queue::Neighbour(0))), 0);

@@ -274,7 +274,7 @@ impl World {
         let peers: Vec<_> = self.nodes.iter().map(|node| node.key.public()).collect();
         let relay = self.network.address(RELAY);
         let program = self.nodes[place].start(self.now, self.seed.wrapping_add(place as u64 * 77));
-        let salt = self.random.bits() as u32;
+        let salt = self.random.bits();
         let machine = &mut self.machines[place];
         if let Err(error) = machine.start(program, &peers, relay, salt, &self.settings) {
             // Its disk has died meanwhile: somebody turns the machine off and on.

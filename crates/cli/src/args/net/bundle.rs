@@ -10,6 +10,7 @@ pub(super) const BUNDLE_EXAMPLES: &str = "Examples:
   bentpipe bundle send --node earth --to dtn://mars/mail report.pdf
   bentpipe bundle recv --node mars --endpoint mail --dir inbox
   bentpipe bundle list --node relay
+  bentpipe bundle delete --node relay 800000000000-17@dtn://earth/mail
 
 Bundles are those of RFC 9171. A node keeps each until the next one has it on its disk.";
 
@@ -67,6 +68,8 @@ pub(crate) enum BundleCommand {
     Recv(BundleRecv),
     /// Print what a node holds
     List(BundleList),
+    /// Delete a bundle that a node holds
+    Delete(BundleDelete),
 }
 
 /// `bentpipe bundle node`.
@@ -147,4 +150,14 @@ pub(crate) struct BundleList {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `bentpipe bundle delete`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct BundleDelete {
+    #[command(flatten)]
+    pub(crate) at: At,
+    /// The name of the bundle, as `bentpipe bundle list` prints it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
 }

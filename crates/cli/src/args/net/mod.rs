@@ -9,7 +9,8 @@ mod via;
 use clap::Subcommand;
 
 pub(crate) use bundle::{
-    At, Bundle, BundleCommand, BundleList, BundleNode, BundleRecv, BundleSend, ReportKind,
+    At, Bundle, BundleCommand, BundleDelete, BundleList, BundleNode, BundleRecv, BundleSend,
+    ReportKind,
 };
 pub(crate) use queues::Queues;
 pub(crate) use radio::Radio;

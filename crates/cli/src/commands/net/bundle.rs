@@ -8,7 +8,8 @@ use std::sync::Arc;
 use bentpipe_net::bundles::{Client, Delivered, Listed, NodeError, Said, Submission, load, start};
 
 use crate::args::net::{
-    At, Bundle, BundleCommand, BundleList, BundleNode, BundleRecv, BundleSend, ReportKind,
+    At, Bundle, BundleCommand, BundleDelete, BundleList, BundleNode, BundleRecv, BundleSend,
+    ReportKind,
 };
 use crate::commands::log;
 use crate::commands::stop::{Stop, in_runtime};
@@ -25,6 +26,7 @@ pub(super) fn bundle(args: &Bundle) -> Result<(), Failure> {
         BundleCommand::Send(args) => send(args, &lines),
         BundleCommand::Recv(args) => recv(args, &lines),
         BundleCommand::List(args) => list(args, &lines),
+        BundleCommand::Delete(args) => delete(args, &lines),
     }
 }
 
@@ -32,11 +34,12 @@ pub(super) fn bundle(args: &Bundle) -> Result<(), Failure> {
 fn node(args: &BundleNode, lines: &Arc<Lines>) -> Result<(), Failure> {
     let config = load(&args.file).map_err(|errors| Failure::Input(errors.to_string()))?;
     in_runtime(async {
-        let mut stop = Stop::listen()?;
         let mut running = start(&config).map_err(|error| match error {
             NodeError::Key(_) => Failure::Input(error.to_string()),
             _ => Failure::System(error.to_string()),
         })?;
+        // Until then a signal ends it at once: a medium that does not answer holds up nobody.
+        let mut stop = Stop::listen()?;
         for (layer, address) in &running.addresses {
             lines.say(format_args!(
                 "listening on {address} ({})",
@@ -160,7 +163,7 @@ fn recv(args: &BundleRecv, lines: &Lines) -> Result<(), Failure> {
 
 /// Puts a payload into a file, and returns when it is on the medium. A bundle that is delivered once more becomes the same file.
 fn keep(dir: &Path, delivered: &Delivered, payload: &[u8]) -> io::Result<PathBuf> {
-    let name = bentpipe_net::bundles::file_name(&delivered.id);
+    let name = bentpipe_net::bundles::file_name(delivered);
     let (path, beside) = (dir.join(&name), dir.join(format!(".{name}.bentpipe-part")));
     let written = File::create(&beside).and_then(|mut file| {
         file.write_all(payload)?;
@@ -171,7 +174,10 @@ fn keep(dir: &Path, delivered: &Delivered, payload: &[u8]) -> io::Result<PathBuf
         let _ = fs::remove_file(&beside);
         return Err(error);
     }
-    fs::rename(&beside, &path)?;
+    if let Err(error) = fs::rename(&beside, &path) {
+        let _ = fs::remove_file(&beside);
+        return Err(io::Error::new(error.kind(), format!("{name}: {error}")));
+    }
     File::open(dir)?.sync_all()?;
     Ok(path)
 }
@@ -201,5 +207,21 @@ fn list(args: &BundleList, lines: &Lines) -> Result<(), Failure> {
         listed.node,
         listed.bundles.len()
     ));
+    Ok(())
+}
+
+fn delete(args: &BundleDelete, lines: &Lines) -> Result<(), Failure> {
+    let deleted = in_runtime(async {
+        let mut client = connect(&args.at).await?;
+        client.delete(&args.id).await.map_err(|error| gone(&error))
+    })?;
+    if deleted == 0 {
+        let what = format!(
+            "the node holds no bundle {}; `bentpipe bundle list` names those it has",
+            args.id
+        );
+        return Err(Failure::Input(what));
+    }
+    lines.say(format_args!("{}: deleted", args.id));
     Ok(())
 }
