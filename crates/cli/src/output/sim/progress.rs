@@ -34,7 +34,7 @@ impl Bar {
 
 impl Progress for Bar {
     fn total(&self, runs: u64) {
-        self.0.set_length(runs);
+        self.0.inc_length(runs);
     }
 
     fn done(&self) {

@@ -4,6 +4,7 @@ mod page;
 mod screen;
 
 use std::io::Write as _;
+use std::panic::resume_unwind;
 
 use bentpipe_experiments::compare::{
     CompareOptions, Course, Variant, compare, courses, slowest_line,
@@ -61,8 +62,7 @@ impl Link {
 pub(crate) fn demo(args: &Demo) -> Result<(), Failure> {
     let page = Reserved::new(&args.out, [])?;
     let bar = Bar::new();
-    let links = LINKS.iter().map(|&(scenario, name)| link(scenario, name, args.reps, &bar));
-    let links = links.collect::<Result<Vec<_>, ScenarioError>>()?;
+    let links = all_links(args.reps, &bar)?;
     bar.finish();
     let html = page::html(&links).map_err(|error| Failure::writing(&args.out, error))?;
     let written = page.empty()?.write_all(html.as_bytes());
@@ -73,6 +73,16 @@ pub(crate) fn demo(args: &Demo) -> Result<(), Failure> {
         show::show(path.as_os_str());
     }
     Ok(())
+}
+
+/// Looks at all links, side by side: each of them has a long run that the others need not wait for.
+fn all_links(reps: u64, bar: &Bar) -> Result<Vec<Link>, ScenarioError> {
+    std::thread::scope(|scope| {
+        let compares =
+            LINKS.map(|(scenario, name)| scope.spawn(move || link(scenario, name, reps, bar)));
+        let joined = compares.map(|link| link.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        joined.into_iter().collect()
+    })
 }
 
 /// Compares the protocols over one link.
