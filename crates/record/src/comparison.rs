@@ -30,7 +30,7 @@ pub struct ComparisonRow {
     pub goodput: Estimate,
     /// The goodput against that of the first variant in the same replication: % more, below zero for less.
     pub to_best: Estimate,
-    /// Share of the slowest line of the path that its packets took, with all headers; none where no line has a rate.
+    /// Share of the slowest link of the path that its packets took, with all headers; none where no link has a rate.
     pub utilisation: Option<Estimate>,
     /// What held back the compared flows, as shares of the time.
     pub limited_by: Option<LimitShares>,

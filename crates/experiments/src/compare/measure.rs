@@ -27,7 +27,7 @@ pub struct Measured {
     pub connection_time: Option<f64>,
     /// Every file arrived whole.
     pub complete: bool,
-    /// Share of the slowest line of the path that packets took.
+    /// Share of the slowest link of the path that packets took.
     pub utilisation: Option<f64>,
     /// What held back the compared flows.
     pub limits: LimitCounts,
@@ -121,7 +121,7 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// The share of the slowest line on the way of the first compared flow's data that packets took, all of them, from the start of
+/// The share of the slowest link on the way of the first compared flow's data that packets took, all of them, from the start of
 /// that flow on: until the last file was there, where nothing but files that are compared is sent, and until the end of the run
 /// otherwise. The first is the time that goodput counts, so that the two can be compared.
 fn utilisation(spec: &RunSpec, run: &RunSummary, flows: &[usize]) -> Option<f64> {
@@ -155,7 +155,7 @@ const fn lost_on_link(link: &LinkSummary) -> u64 {
         + link.lost_packet_too_big
 }
 
-/// The slowest line on the way of a flow's data: its link, the node before it, and its rate in bits per second, the
+/// The slowest link on the way of a flow's data: its link, the node before it, and its rate in bits per second, the
 /// mean of one that changes. `None` where no line has a rate.
 pub fn slowest_line<'a>(spec: &'a RunSpec, flow: &FlowSpec) -> Option<(&'a str, &'a str, f64)> {
     let way = place::way(spec, flow)?.into_iter();

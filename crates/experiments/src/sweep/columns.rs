@@ -83,7 +83,7 @@ pub(super) fn values(run: &Measured) -> Values {
 /// The columns of what is measured, of all compared flows together.
 pub const COLUMNS: [Column; 20] = [
     number("goodput_bps", Some("bit/s"), "user data that arrived", |run| Some(run.goodput)),
-    number("utilisation", None, "share of the slowest line on the path that packets took", |run| {
+    number("utilisation", None, "share of the slowest link on the path that packets took", |run| {
         run.utilisation
     }),
     number("overhead_percent", Some("%"), "bytes that are no first-time user data", |run| {
