@@ -13,13 +13,11 @@ build-debug = @[ $(BUILT) = yes ] || $(CARGO) build --locked -p bentpipe-cli
 .PHONY: page test-page bench-page deny dist demo test test-python storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint msrv docs site fmt setup programs clean
 
 # Four protocols over three links: a table on the terminal, figures on a page, opened where there is a display. Only what it
-# needs is built; with `PROFILE=dev` that is little after the tests.
-PROFILE ?= release
-
+# needs is built, by a profile that is quick to build.
 demo:
-	$(CARGO) build --profile $(PROFILE) --locked -p bentpipe-cli --no-default-features --features sim
+	$(CARGO) build --profile demo --locked -p bentpipe-cli --no-default-features --features sim
 	@mkdir -p $(OUT)
-	target/$(PROFILE:dev=debug)/bentpipe demo --out $(OUT)/demo.html
+	target/demo/bentpipe demo --out $(OUT)/demo.html
 
 dist:
 	@sh .ci/page 'the program will have no `serve`'

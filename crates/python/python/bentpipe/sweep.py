@@ -37,7 +37,7 @@ class Future(Protocol):
 class Client(Protocol):
     """Who has workers: a `dask.distributed.Client`, or an `Executor` of `concurrent.futures`."""
 
-    def submit(self, function: Any, /, *arguments: Any) -> Any: ...
+    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -137,14 +137,17 @@ class Sweep:
 
     def _parts(self, client: Client, chunk: int | None, missing: Iterable[tuple[int, int]]) -> Iterator[bytes]:
         runs = chain.from_iterable(starmap(range, missing))
-        few = FOR_EACH * _workers(client)
+        workers = _threads(client)
+        few = FOR_EACH * (workers or os.cpu_count() or 1)
+        # Dask has what a task gives on the workers that need it, and makes it anew where it is lost. Others take the sweep with each part.
+        planned = client.submit(_itself, self, pure=False) if workers is not None else self
         many = max(AHEAD, few)
         # Nobody knows yet how long a run takes, unless it does not matter.
         size, ahead = (1, few) if chunk is None else (chunk, many)
         waiting: deque[tuple[int, Future]] = deque()
         while True:
             while len(waiting) < ahead and (part := list(islice(runs, size))):
-                waiting.append((len(part), client.submit(run_part, self, part)))
+                waiting.append((len(part), client.submit(run_part, planned, part)))
             if not waiting:
                 return
             count, future = waiting.popleft()
@@ -171,10 +174,14 @@ def run_part(sweep: Sweep, runs: list[int]) -> tuple[bytes, float]:
     return sweep._native.run_part(runs), time.perf_counter() - began
 
 
-def _workers(client: Client) -> int:
-    # Dask says how many there are; executors have one for each core if nothing else is said.
+def _itself(sweep: Sweep) -> Sweep:
+    return sweep
+
+
+def _threads(client: Client) -> int | None:
+    # Dask says how many there are, which may be none yet; executors say nothing.
     threads: Callable[[], Mapping[str, int]] | None = getattr(client, "nthreads", None)
-    return max(sum(threads().values()) if threads else os.cpu_count() or 1, 1)
+    return max(sum(threads().values()), 1) if threads else None
 
 
 def _written(value: Value) -> str:
