@@ -24,7 +24,7 @@ pub mod secure;
 pub mod stream;
 mod tuning;
 
-pub use endpoint::{Fec, Outer, Share};
+pub use endpoint::{Fec, LEARN, Outer, Share};
 pub use key::{BadKey, PublicKey, SecretKey};
 pub use secure::Security;
 pub use tuning::{KnownLink, Tuning};

@@ -21,7 +21,7 @@ use self::resume::{Resume, Target};
 use self::split::{Part, Split};
 use crate::choice::Choice;
 use crate::{
-    Ack, Controller, Limits, Loss, LossCause, PathView, RateSample, Sent, Signal, Snapshot,
+    Ack, Controller, Limits, Loss, LossCause, PathView, Phase, RateSample, Sent, Signal, Snapshot,
 };
 
 pub use self::resume::KnownPath;
@@ -91,7 +91,7 @@ impl Ensemble {
     }
 
     /// The path was found to carry this, a rate of payload, otherwise than by its connections. The next one that begins while nobody sends
-    /// has a window of that size, and falls back if the path does not carry it.
+    /// has a window of that size, and so has one in slow start; it falls back if the path does not carry it.
     pub fn know(&self, now: Instant, path: KnownPath) {
         self.lock().resume.know(now, path);
     }
@@ -182,6 +182,19 @@ impl State {
         }
     }
 
+    /// What the path carries was found out while somebody sends who does not know it yet.
+    fn learn(&mut self, path: &PathView) {
+        if self.controller.snapshot().phase != Phase::SlowStart {
+            return;
+        }
+        let Some(window) = self.controller.limits().window else { return };
+        let delivered = self.progress.delivered();
+        if let Some(target) = self.resume.learned(path.now, window, delivered) {
+            self.tell_capacity(path);
+            self.resume_at(path, target);
+        }
+    }
+
     fn resume_at(&mut self, path: &PathView, Target { window, ssthresh }: Target) {
         let view = self.view(path, ByteCount::ZERO);
         self.controller.on_signal(&view, &Signal::Resume { window, ssthresh });
@@ -223,6 +236,9 @@ impl Controller for Member {
         state.observed.acknowledged(path.now, delivered, state.split.is_hungry(), ends);
         if ack.bytes > ByteCount::ZERO {
             state.confirm(path);
+        }
+        if state.resume.take_news() {
+            state.learn(path);
         }
         let init = state.recipe.cwnd_init;
         if let Some(retreat) =

@@ -99,6 +99,7 @@ use crate::key::{PublicKey, SecretKey};
 use crate::secure::{Admission, Responder, Security};
 use crate::stream::Accepted;
 
+pub use self::capacity::LEARN;
 pub use self::datagrams::Datagrams;
 pub use self::identity::Entropy;
 pub use self::links::{LINKS, LinkPlan, Links};
@@ -181,7 +182,7 @@ impl Endpoint {
         self.settings.set_fec(fec);
     }
 
-    /// What it may cost in an hour, for each peer, to find out by packet trains what a path carries whose rate is not known,
+    /// What it may cost in an hour, such as [`LEARN`], for each peer, to find out by packet trains what a path carries whose rate is not known,
     /// in associations that begin from now on. Nothing is found out without a word.
     pub fn set_learning(&mut self, an_hour: ByteCount) {
         self.settings.set_learning(an_hour);

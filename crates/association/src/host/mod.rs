@@ -62,9 +62,9 @@ impl Host {
         self.handle.shared.endpoint().set_fec(fec);
     }
 
-    /// What it may cost in an hour, for each peer, to find out what a path carries while nobody uses it, in associations
-    /// that begin from now on: short packet trains, over links whose rate is not known. Connections then begin with what
-    /// the path carries, in place of slow start. Nothing is found out without a word.
+    /// What it may cost in an hour, such as [`LEARN`](crate::LEARN), for each peer, to find out what a path carries while nobody uses it
+    /// and when the first content is sent, in associations that begin from now on: short packet trains, over links whose rate is not
+    /// known. Connections then begin with what the path carries, in place of slow start. Nothing is found out without a word.
     pub fn set_learning(&self, an_hour: ByteCount) {
         self.handle.shared.endpoint().set_learning(an_hour);
     }

@@ -1,7 +1,7 @@
 //! Careful resume: a window jumps to what is known of the path, and falls back if the path does not carry it
 //! (draft-ietf-tsvwg-careful-resume).
 //!
-//! What was measured on the path itself a while ago, with nobody waiting for it, is known: the window jumps at once. What
+//! What was measured on the path itself, a while ago or since somebody began, is known: the window jumps at once. What
 //! traffic of a session before came to is remembered, and may be of another path: the first acknowledgement has to come without a
 //! loss and after a round trip like that of then (the draft's reconnaissance), and the window jumps to half of it.
 //!
@@ -59,6 +59,8 @@ impl KnownPath {
 #[derive(Debug, Default)]
 pub(super) struct Resume {
     known: Option<(Instant, KnownPath)>,
+    /// It was found out after somebody began.
+    is_news: bool,
     remembered: Option<KnownPath>,
     /// Somebody began, and a jump to half of what is remembered waits for the first acknowledgement.
     is_waiting: bool,
@@ -89,6 +91,7 @@ impl Resume {
     /// The path was found to carry this.
     pub(super) const fn know(&mut self, now: Instant, path: KnownPath) {
         self.known = Some((now, path));
+        self.is_news = true;
     }
 
     /// The path carried this in another session, or before a pause.
@@ -114,8 +117,8 @@ impl Resume {
         window: ByteCount,
         delivered: ByteCount,
     ) -> Option<Target> {
-        self.jump = None;
-        let knows_better = self.congested.is_some_and(|at| now.since(at) < CONGESTED);
+        (self.jump, self.is_news) = (None, false);
+        let knows_better = self.knows_better(now);
         let known = self.known(now);
         // That a path carries so much at least says nothing against more.
         let is_open = known.is_none_or(|known| known.at_least);
@@ -124,6 +127,33 @@ impl Resume {
         // Where the path may carry more, slow start goes on.
         let ssthresh = (!path.at_least).then_some(path.product());
         self.jump_to(now, Target { window: path.product(), ssthresh }, window, delivered)
+    }
+
+    /// Whether something was found out since somebody began, and since this was asked.
+    pub(super) const fn take_news(&mut self) -> bool {
+        std::mem::replace(&mut self.is_news, false)
+    }
+
+    /// What a path carries was found out while somebody sends: where the window jumps. Where it may carry more, or was not measured
+    /// exactly, that is half of it.
+    pub(super) fn learned(
+        &mut self,
+        now: Instant,
+        window: ByteCount,
+        delivered: ByteCount,
+    ) -> Option<Target> {
+        let path = self.known(now).filter(|_| !self.knows_better(now))?;
+        let product = path.product();
+        let target = match path.at_least {
+            true => Target { window: ByteCount::new(product.get() / REMEMBERED), ssthresh: None },
+            false => Target { window: product, ssthresh: Some(product) },
+        };
+        self.jump_to(now, target, window, delivered)
+    }
+
+    /// The controller has answered congestion of late.
+    fn knows_better(&self, now: Instant) -> bool {
+        self.congested.is_some_and(|at| now.since(at) < CONGESTED)
     }
 
     /// The window jumps if that makes it larger.

@@ -310,6 +310,36 @@ fn that_a_path_carries_so_much_at_least_says_nothing_against_what_is_remembered(
 }
 
 #[test]
+fn what_trains_find_while_somebody_is_in_slow_start_is_used_at_the_next_acknowledgement() {
+    let path = |rate: u64, at_least| {
+        let (rate, round_trip) = (BitRate::from_bps(rate), Span::from_millis(600));
+        KnownPath { rate, round_trip, at_least }
+    };
+    let all = 8 * 100_000 * 10 / 6;
+    for (at_least, segments) in [(true, 52.0..57.0), (false, 105.0..109.0)] {
+        let table = ensemble("reno");
+        let mut first = begin(&table, None);
+        first.wait(0.6);
+        first.ack_at_once(1);
+        assert!(first.segments() < 5.0);
+        table.know(first.path.now, path(all, at_least));
+        first.ack_at_once(1);
+        assert!(segments.contains(&first.segments()), "{at_least}: {}", first.segments());
+    }
+    // Who has seen congestion knows better, and goes on knowing it.
+    let table = ensemble("reno");
+    let mut first = begin(&table, None);
+    first.rounds(3);
+    first.lose(LossCause::Nack);
+    first.wait(0.6);
+    first.recovered();
+    let window = first.segments();
+    table.know(first.path.now, path(all, false));
+    first.rounds(2);
+    assert!(first.segments() < window + 4.0, "{} after {window}", first.segments());
+}
+
+#[test]
 fn after_a_long_pause_a_window_is_half_of_what_was_seen_before_it() {
     let table = ensemble("reno");
     let mut first = begin(&table, None);

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use super::check::Found;
 use super::values;
 use super::{Config, Destination, Parsed, Role};
-use bentpipe_association::PublicKey;
 use bentpipe_association::endpoint::{Fec, Outer, Plan, PlannedPath, Route, Share};
+use bentpipe_association::{LEARN, PublicKey};
 
 /// Whose the link is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -48,12 +48,9 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// What finding out the rate of a shared link costs in an hour, unless it is said otherwise.
-    pub const LEARN: ByteCount = ByteCount::new(100_000);
-
     /// What finding out the rate of the link may cost in an hour.
     pub(crate) fn learning(&self) -> ByteCount {
-        if self.metered { ByteCount::ZERO } else { self.learn.map_or(Self::LEARN, |learn| learn.0) }
+        if self.metered { ByteCount::ZERO } else { self.learn.map_or(LEARN, |learn| learn.0) }
     }
 }
 

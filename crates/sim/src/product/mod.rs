@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 use bentpipe_association::endpoint::{ConnectionId, Endpoint, Share, Streams as _};
 use bentpipe_association::host::Shared;
-use bentpipe_association::{SecretKey, Security};
+use bentpipe_association::{LEARN, SecretKey, Security};
 use bentpipe_link::Streams;
 use bentpipe_transport::Ports;
 use bentpipe_transport::xstp;
@@ -117,6 +117,9 @@ impl Products {
     /// with its settings.
     fn admit(&mut self, flow: &FlowSpec) {
         let Protocol::Bentpipe { sender, receiver, fec, rates } = &flow.protocol else { return };
+        if let Some(sends) = self.of_node[flow.from] {
+            self.hosts[sends].program.host().set_learning(LEARN);
+        }
         let ends =
             [(flow.from, flow.to, sender, rates[0]), (flow.to, flow.from, receiver, rates[1])];
         for (node, peer, config, rate) in ends {

@@ -34,8 +34,8 @@ impl SharedPath {
         Self { config, ensemble, queue: SharedWatch::new() }
     }
 
-    /// The path was found to carry this, headers of all layers included, while no session used it. The next one that
-    /// begins has a window of that size, and falls back if the path does not carry it.
+    /// The path was found to carry this, headers of all layers included. The next session that begins has a window of that size, and
+    /// so has one in slow start; it falls back if the path does not carry it.
     pub fn know(&self, now: Instant, path: KnownPath) {
         let (payload, whole) = self.lengths();
         self.ensemble.know(now, scaled(path, payload, whole));

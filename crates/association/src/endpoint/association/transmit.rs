@@ -38,7 +38,7 @@ impl Association {
         }
         if weighty {
             self.paths.used(now);
-            self.prober.used(now);
+            self.prober.sends(now);
             if self.fec.notice(now) {
                 self.send_control(now, &Control::Protects, outbox);
             }

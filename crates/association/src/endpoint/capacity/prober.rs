@@ -11,6 +11,8 @@ use crate::endpoint::paths::MAX_PATHS;
 /// Datagrams of the first trains and of all others. Those of the very first are short: at 2.4 kbit/s it takes 2 s.
 const SIZES: [u8; 4] = [3, 4, 8, 24];
 const SHORT: u64 = 200;
+/// The first train of those who have content.
+const FIRST_OF_CONTENT: usize = 1;
 /// No train takes longer to arrive, as far as is known.
 const LONGEST: Span = Span::from_millis(500);
 /// So long after content was sent or came nobody uses the path.
@@ -57,6 +59,8 @@ pub(in crate::endpoint) struct Prober {
     ledger: Ledger,
     serial: u32,
     used: Option<Instant>,
+    /// This host has content for the peer, and need not wait for silence to learn what a path carries of which nothing is known.
+    sends: bool,
     paths: [PathProber; MAX_PATHS],
 }
 
@@ -70,19 +74,28 @@ struct PathProber {
     failures: u32,
     sent: Option<Sent>,
     learned: Option<Learned>,
+    /// Its first trains have told all that they can, or nothing.
+    is_opened: bool,
 }
 
 impl Prober {
     /// One that may spend what this ledger says.
     pub(in crate::endpoint) const fn new(ledger: Ledger) -> Self {
         let paths = [PathProber::begin(Instant::ZERO); MAX_PATHS];
-        Self { ledger, serial: 0, used: None, paths }
+        Self { ledger, serial: 0, used: None, sends: false, paths }
     }
 
     /// Content is sent, or came.
     #[inline]
     pub(in crate::endpoint) const fn used(&mut self, now: Instant) {
         self.used = Some(now);
+    }
+
+    /// Content is sent.
+    #[inline]
+    pub(in crate::endpoint) const fn sends(&mut self, now: Instant) {
+        self.sends = true;
+        self.used(now);
     }
 
     /// Paths lead elsewhere: nothing is known of them.
@@ -118,6 +131,10 @@ impl Prober {
         }
         let known = self.paths.get_mut(path).filter(|known| known.sent.is_none())?;
         let full = full as u64;
+        if self.sends && known.is_first() {
+            // Content is as long as these.
+            known.step = FIRST_OF_CONTENT;
+        }
         while known.step > 0 && cost(known.step, full) > self.ledger.budget() {
             known.step -= 1;
         }
@@ -138,7 +155,8 @@ impl Prober {
         now: Instant,
         report: &CapacityReport,
     ) -> Option<Learned> {
-        self.paths.iter_mut().find_map(|path| path.reported(now, report))
+        let sends = self.sends;
+        self.paths.iter_mut().find_map(|path| path.reported(now, report, sends))
     }
 
     /// When [`Prober::train`] should be asked for this path.
@@ -147,7 +165,8 @@ impl Prober {
         if self.ledger.budget() == 0 || known.next == Instant::MAX {
             return None;
         }
-        let quiet = self.used.map_or(Instant::ZERO, |used| used + QUIET);
+        let waits = !self.sends || known.is_opened;
+        let quiet = self.used.filter(|_| waits).map_or(Instant::ZERO, |used| used + QUIET);
         let free = known.sent.map_or(Instant::ZERO, |sent| known.is_late_at(sent.at));
         Some(known.next.max(quiet).max(free))
     }
@@ -155,16 +174,22 @@ impl Prober {
 
 impl PathProber {
     const fn begin(now: Instant) -> Self {
-        Self { step: 0, next: now, failures: 0, sent: None, learned: None }
+        Self { step: 0, next: now, failures: 0, sent: None, learned: None, is_opened: false }
     }
 
     /// A train told nothing: it is repeated, but a path that carries none is left alone.
     fn failed(&mut self, now: Instant) {
         self.failures += 1;
         self.next = now;
+        self.is_opened = true;
         if self.failures >= FAILURES {
             (self.failures, self.next) = (0, now + AGAIN);
         }
+    }
+
+    /// Whether no train has left.
+    const fn is_first(&self) -> bool {
+        self.step == 0 && self.failures == 0 && self.learned.is_none()
     }
 
     /// When the report of a train that left at a time does not come any more.
@@ -174,7 +199,7 @@ impl PathProber {
     }
 
     /// The peer tells what arrived. Returns what is known now, if that is news.
-    fn reported(&mut self, now: Instant, report: &CapacityReport) -> Option<Learned> {
+    fn reported(&mut self, now: Instant, report: &CapacityReport, sends: bool) -> Option<Learned> {
         let sent = self.sent.take_if(|sent| sent.train.serial == report.serial)?;
         let train = sent.train;
         let is_of_it = report.arrivals.len() <= usize::from(train.count);
@@ -197,15 +222,18 @@ impl PathProber {
                 bits(twice as f64 / round_trip.as_secs_f64())
             }
         };
-        let larger = self.step + 1 < SIZES.len();
-        let is_short = rate.time_for(ByteCount::new(cost(self.step + 1, sent.full))) <= LONGEST;
-        let goes_on = larger && (is_short || pace == Pace::AtOnce);
-        if goes_on {
-            self.step += 1;
-            self.next = now;
-        } else {
-            self.next = now + AGAIN;
-        }
+        let is_short = |step| rate.time_for(ByteCount::new(cost(step, sent.full))) <= LONGEST;
+        let larger = self.step + 1..SIZES.len();
+        let next = match pace {
+            Pace::AtOnce => larger.clone().next(),
+            // Who has content does not wait for a round trip more.
+            Pace::EachSecond { .. } if sends => larger.clone().rfind(|step| is_short(*step)),
+            Pace::EachSecond { .. } => larger.clone().next().filter(|step| is_short(*step)),
+        };
+        let goes_on = next.is_some();
+        self.step = next.unwrap_or(self.step);
+        self.next = if goes_on { now } else { now + AGAIN };
+        self.is_opened |= !goes_on;
         let is_exact = matches!(pace, Pace::EachSecond { is_even: true, .. });
         let at_least = goes_on || !is_exact;
         let known = KnownPath { rate, round_trip, at_least };
@@ -343,6 +371,25 @@ mod tests {
         assert_eq!(prober.due(0), Some(at(1_100)));
         assert_eq!(prober.train(at(1_099), 0, BYTES as usize), None);
         assert!(prober.train(at(1_100), 0, BYTES as usize).is_some());
+    }
+
+    #[test]
+    fn who_has_content_waits_neither_for_silence_nor_for_one_size_after_the_other() {
+        let counts = |each| {
+            let mut prober = prober();
+            prober.sends(at(0));
+            run(&mut prober, 60, each)
+        };
+        assert_eq!(counts(1_200), [(0, 4), (603, 24)], "10 Mbit/s");
+        assert_eq!(counts(40_000), [(0, 4), (720, 8)], "300 kbit/s");
+        assert_eq!(counts(187_500), [(0, 4)], "64 kbit/s");
+        // A train that is lost makes way for content.
+        let mut prober = prober();
+        prober.sends(at(0));
+        assert!(prober.train(at(0), 0, BYTES as usize).is_some());
+        prober.sends(at(4_900));
+        assert_eq!(prober.train(at(5_001), 0, BYTES as usize), None);
+        assert!(prober.train(at(5_900), 0, BYTES as usize).is_some());
     }
 
     #[test]

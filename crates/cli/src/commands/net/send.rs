@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bentpipe_association::Tuning;
 use bentpipe_association::endpoint::Streams;
 use bentpipe_association::host::Connection;
+use bentpipe_association::{LEARN, Tuning};
 use bentpipe_net::refusal;
 use bentpipe_net::transfer::{EntryError, Links, entries, send as send_entries};
 use bentpipe_transfer::{Entry, PORT, Progress};
@@ -69,6 +69,7 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
             }
         };
         let host = identity::host(&args.identity, local)?;
+        host.set_learning(LEARN);
         // What the peer makes this host keep is not more than its buffers.
         host.limit_memory((config.snd_buf + config.rcv_buf) * 3, 1);
         let silence = format!(
