@@ -10,6 +10,7 @@ use bp7::{
 };
 
 use crate::shape::is_like_a_bundle;
+use crate::standing::Standing;
 use crate::{BundleId, DtnTime};
 
 /// Longest endpoint ID, in bytes.
@@ -128,11 +129,20 @@ impl Checked {
         self.bundle.primary.has_fragmentation()
     }
 
-    /// Hops that it has been, where it counts them.
-    pub(crate) fn hops(&self) -> u8 {
-        self.block(HOP_COUNT_BLOCK)
-            .and_then(CanonicalBlock::hop_count_get)
-            .map_or(0, |(_, hops)| hops)
+    /// How far it has come, and how far it can go.
+    pub(crate) fn standing(&self) -> Standing {
+        let hop_count = self.block(HOP_COUNT_BLOCK).and_then(CanonicalBlock::hop_count_get);
+        let (limit, hops) = hop_count.unwrap_or((u8::MAX, 0));
+        Standing { hops, left: limit.saturating_sub(hops), age: self.age() }
+    }
+
+    /// Its age in milliseconds, where its source has no clock.
+    fn age(&self) -> u64 {
+        if self.created() != DtnTime::default() {
+            return 0;
+        }
+        let age = self.block(BUNDLE_AGE_BLOCK).and_then(CanonicalBlock::bundle_age_get);
+        u64::try_from(age.unwrap_or_default()).unwrap_or(u64::MAX)
     }
 
     /// Whether it is an administrative record.
@@ -159,9 +169,7 @@ impl Checked {
         let lifetime = self.bundle.primary.lifetime.as_millis();
         let lifetime = u64::try_from(lifetime).unwrap_or(u64::MAX);
         if self.created() == DtnTime::default() {
-            let age = self.block(BUNDLE_AGE_BLOCK).and_then(CanonicalBlock::bundle_age_get);
-            let age = u64::try_from(age.unwrap_or_default()).unwrap_or(u64::MAX);
-            return received.plus_millis(lifetime.saturating_sub(age));
+            return received.plus_millis(lifetime.saturating_sub(self.age()));
         }
         self.created().plus_millis(lifetime)
     }

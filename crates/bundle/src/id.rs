@@ -58,6 +58,11 @@ impl BundleId {
         &self.name
     }
 
+    /// Its hash as hexadecimal digits.
+    pub fn hash_text(&self) -> String {
+        self.hash().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// A hash of all of it.
     pub fn hash(&self) -> IdHash {
         let mut hasher = blake3::Hasher::new();

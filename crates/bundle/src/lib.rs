@@ -46,6 +46,7 @@ mod origin;
 mod shape;
 mod shared;
 mod silence;
+mod standing;
 mod store;
 
 pub use calendar::DtnTime;
@@ -55,8 +56,8 @@ pub use eid::{BadEndpoint, NodeId, Pattern, endpoint};
 pub use id::{BundleId, IdHash, LONGEST_ID};
 pub use making::{Reports, Request, Status, Told, read_report};
 pub use node::{
-    Answer, Config, Counters, Entry, Limits, News, Node, Outgoing, Queue, Refusal, Route,
-    SessionId, Taken,
+    Answer, Config, Counters, Entry, Limits, News, Node, NotDeleted, Outgoing, Queue, Refusal,
+    Route, SessionId, Taken,
 };
 pub use origin::Origin;
 pub use shape::MOST_BLOCKS;

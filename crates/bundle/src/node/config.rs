@@ -68,7 +68,9 @@ impl Limits {
     pub(super) fn of_strangers(&self) -> (usize, u64) {
         let share =
             u128::from(self.strangers) * self.bundles as u128 / u128::from(self.bytes.max(1));
-        (usize::try_from(share).unwrap_or(usize::MAX).min(self.bundles), self.strangers)
+        let least = usize::from(self.strangers > 0);
+        let share = usize::try_from(share).unwrap_or(usize::MAX);
+        (share.max(least).min(self.bundles), self.strangers)
     }
 }
 

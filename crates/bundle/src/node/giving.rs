@@ -10,7 +10,7 @@ use super::held::{Queue, SessionId, State};
 use super::{News, Node};
 use crate::making::Status;
 use crate::store::{Folder, LoadError};
-use crate::{BundleId, Checked, DtnTime};
+use crate::{BundleId, Checked, DtnTime, Origin};
 
 /// What whoever was given a bundle says about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,20 @@ pub enum Answer {
     Later,
     /// It will never take it.
     Never,
+}
+
+/// Why a bundle was not deleted by its name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotDeleted {
+    /// There is none.
+    #[error("this node holds no bundle {0}; `bentpipe bundle list` names those it has")]
+    Absent(String),
+    /// There are several; their hashes.
+    #[error("several bundles are called {0}: name the one that is meant by its hash, {1}")]
+    Several(String, String),
+    /// The medium does not remove it: it is still here.
+    #[error("{0} is still here: {1}")]
+    Medium(BundleId, String),
 }
 
 /// A bundle that is given out.
@@ -81,9 +95,17 @@ impl<F: Folder> Node<F> {
         let Some(held) = self.index.get(id).filter(|held| held.queue == queue) else {
             return Ok(());
         };
-        let (expires, hops) = (held.expires, held.hops);
         match answer {
-            Answer::Accepted => self.finish(now, id, &queue, (expires, hops)),
+            // Another copy has come since, which goes on by itself.
+            _ if matches!(held.state, State::OlderIsOut(_)) && !is_local(&queue) => {
+                match answer {
+                    Answer::Accepted => self.index.set(id, State::Waits),
+                    Answer::Later | Answer::Never => self.pause(now, id),
+                }
+                self.version += 1;
+                Ok(())
+            }
+            Answer::Accepted => self.finish(now, id, &queue),
             // It may be on its way in a session that followed.
             _ if held.state != State::Out(session) => Ok(()),
             Answer::Later => {
@@ -109,17 +131,13 @@ impl<F: Folder> Node<F> {
         self.index.set(id, State::Refused);
     }
 
-    fn finish(
-        &mut self,
-        now: DtnTime,
-        id: &BundleId,
-        queue: &Queue,
-        (expires, hops): (DtnTime, u8),
-    ) -> io::Result<()> {
-        let is_local = matches!(queue, Queue::Endpoint(_));
+    fn finish(&mut self, now: DtnTime, id: &BundleId, queue: &Queue) -> io::Result<()> {
+        let Some(held) = self.index.get(id) else { return Ok(()) };
+        let (seen, from) = ((held.expires, held.standing.hops), held.from);
+        let is_local = is_local(queue);
         let status = if is_local { Status::Delivered } else { Status::Forwarded };
-        let about = self.store.load(id).ok().filter(|(_, bundle)| bundle.asks(status.flag()));
-        if let Err(error) = self.store.finish(id, (expires, hops), now) {
+        let about = self.asks_for(id, status);
+        if let Err(error) = self.store.finish(id, seen, now) {
             self.tell(News::Medium(error.to_string()));
             self.pause(now, id);
             return Err(error);
@@ -130,8 +148,8 @@ impl<F: Folder> Node<F> {
         } else {
             self.counters.forwarded += 1;
         }
-        if let Some((_, bundle)) = about {
-            self.report(now, &bundle, status, NO_INFORMATION);
+        if let Some(bundle) = about {
+            self.report(now, (&bundle, from), status, NO_INFORMATION);
         }
         Ok(())
     }
@@ -146,17 +164,28 @@ impl<F: Folder> Node<F> {
         }
     }
 
-    /// Deletes what it holds of this name, as whoever runs it asks. How many bundles there were.
-    pub fn delete_named(&mut self, now: DtnTime, name: &str) -> usize {
-        let ids: Vec<BundleId> = self
-            .index
-            .iter()
-            .filter(|held| held.id.name() == name)
-            .map(|it| it.id.clone())
-            .collect();
-        ids.iter()
-            .for_each(|id| self.delete(now, id, NO_INFORMATION, "somebody has asked for that"));
-        ids.len()
+    /// Deletes the bundle of this name, or of this hash where there are several of one name, as whoever runs it asks.
+    ///
+    /// # Errors
+    /// When there is none, or more than one, or the medium does not remove it; then it is still here.
+    pub fn delete_named(&mut self, now: DtnTime, said: &str) -> Result<BundleId, NotDeleted> {
+        let is_it = |id: &BundleId| id.name() == said || id.hash_text() == said;
+        let ids: Vec<BundleId> =
+            self.index.iter().map(|held| &held.id).filter(|id| is_it(id)).cloned().collect();
+        let id = match &ids[..] {
+            [] => return Err(NotDeleted::Absent(said.to_owned())),
+            [id] => id.clone(),
+            several => {
+                let hashes: Vec<String> = several.iter().map(BundleId::hash_text).collect();
+                return Err(NotDeleted::Several(said.to_owned(), hashes.join(" or ")));
+            }
+        };
+        let about = self.asks_for(&id, Status::Deleted);
+        self.store
+            .remove(&id)
+            .map_err(|error| NotDeleted::Medium(id.clone(), error.to_string()))?;
+        self.forget(now, &id, about, (NO_INFORMATION, "somebody has asked for that"));
+        Ok(id)
     }
 
     fn delete(
@@ -166,18 +195,34 @@ impl<F: Folder> Node<F> {
         reason: StatusReportReason,
         why: &'static str,
     ) {
-        let flag = Status::Deleted.flag();
-        let about = self.store.load(id).ok().filter(|(_, bundle)| bundle.asks(flag));
+        let about = self.asks_for(id, Status::Deleted);
         // Where it cannot be removed it is found again at the next start, and deleted then.
         if let Err(error) = self.store.remove(id) {
             self.tell(News::Medium(error.to_string()));
         }
-        self.index.remove(id);
+        self.forget(now, id, about, (reason, why));
+    }
+
+    /// A bundle that is removed from the medium is held no more.
+    fn forget(
+        &mut self,
+        now: DtnTime,
+        id: &BundleId,
+        about: Option<Checked>,
+        (reason, why): (StatusReportReason, &'static str),
+    ) {
+        let from = self.index.remove(id).map_or(Origin::Stranger, |held| held.from);
         self.counters.deleted += 1;
         self.tell(News::Deleted(id.clone(), why));
-        if let Some((_, bundle)) = about {
-            self.report(now, &bundle, Status::Deleted, reason);
+        if let Some(bundle) = about {
+            self.report(now, (&bundle, from), Status::Deleted, reason);
         }
+    }
+
+    /// The bundle, if it asks for a report of what becomes of it.
+    fn asks_for(&mut self, id: &BundleId, status: Status) -> Option<Checked> {
+        let (_, bundle) = self.store.load(id).ok()?;
+        bundle.asks(status.flag()).then_some(bundle)
     }
 
     /// A bundle from the medium. One that is damaged is held no more; one that cannot be read is tried later.
@@ -196,4 +241,9 @@ impl<F: Folder> Node<F> {
             }
         }
     }
+}
+
+/// Whether who takes from a queue is an application of this node.
+const fn is_local(queue: &Queue) -> bool {
+    matches!(queue, Queue::Endpoint(_))
 }

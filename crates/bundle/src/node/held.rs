@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bentpipe_units::Span;
 
+use crate::standing::Standing;
 use crate::{BundleId, DtnTime, Origin};
 
 /// For whom a bundle waits.
@@ -28,6 +29,8 @@ pub(super) enum State {
     Waits,
     /// It was given out and not answered yet.
     Out(SessionId),
+    /// The same of a copy in place of which another one has come since.
+    OlderIsOut(SessionId),
     /// Not before this time.
     Paused(DtnTime),
     /// Whoever it is for has refused it for good. It is kept until its lifetime is over.
@@ -41,8 +44,7 @@ pub(super) struct Held {
     pub(super) queue: Queue,
     pub(super) expires: DtnTime,
     pub(super) len: u64,
-    /// Hops that it had been when it came.
-    pub(super) hops: u8,
+    pub(super) standing: Standing,
     pub(super) from: Origin,
     /// Whether somebody else may have it: it was given out once, or lay here at the start.
     pub(super) was_out: bool,
@@ -129,7 +131,8 @@ impl Index {
 
     /// What a session was given comes back.
     pub(super) fn release(&mut self, session: SessionId) {
-        let out = self.held.values().filter(|held| held.state == State::Out(session));
+        let is_out = |state| state == State::Out(session) || state == State::OlderIsOut(session);
+        let out = self.held.values().filter(|held| is_out(held.state));
         let ids: Vec<BundleId> = out.map(|held| held.id.clone()).collect();
         ids.iter().for_each(|id| self.set(id, State::Waits));
     }
@@ -172,7 +175,7 @@ impl Index {
             State::Paused(until) => {
                 self.paused.insert((until, place));
             }
-            State::Out(_) | State::Refused => {}
+            State::Out(_) | State::OlderIsOut(_) | State::Refused => {}
         }
     }
 

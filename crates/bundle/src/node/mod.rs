@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::{fmt, io};
 
 pub use config::{Config, Limits, Route};
-pub use giving::{Answer, Outgoing};
+pub use giving::{Answer, NotDeleted, Outgoing};
 pub use held::{Queue, SessionId};
 pub use taking::{Refusal, Taken};
 
@@ -72,6 +72,8 @@ pub enum News {
     Refused(BundleId),
     /// A bundle has come for which there is no route.
     NoRoute(BundleId),
+    /// A bundle was not taken, and why.
+    NotTaken(String),
 }
 
 impl fmt::Display for News {
@@ -81,6 +83,7 @@ impl fmt::Display for News {
             Self::Medium(what) => write!(f, "the store fails: {what}"),
             Self::Deleted(id, why) => write!(f, "{id}: deleted: {why}"),
             Self::Refused(id) => write!(f, "{id}: refused by the next node for good"),
+            Self::NotTaken(why) => write!(f, "a bundle was not taken: {why}"),
             Self::NoRoute(id) => write!(f, "{id}: there is no route; it is kept"),
         }
     }
@@ -270,7 +273,7 @@ fn held(config: &Config, bundle: &Checked, (received, from): (DtnTime, Origin), 
         queue: config.queue(bundle.destination()),
         expires: bundle.expires(received).min(longest),
         len,
-        hops: bundle.hops(),
+        standing: bundle.standing(),
         from,
         was_out: false,
         state: State::Waits,

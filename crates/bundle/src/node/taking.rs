@@ -4,7 +4,7 @@ use bp7::administrative_record::{
     BLOCK_UNSUPPORTED, LIFETIME_EXPIRED, NO_INFORMATION, StatusReportReason,
 };
 
-use super::held::Queue;
+use super::held::{Held, Queue, State};
 use super::{News, Node, held};
 use crate::making::{self, Request, Status};
 use crate::store::Folder;
@@ -46,10 +46,6 @@ pub enum Refusal {
     /// It is a part of a bundle for this node, which puts none together.
     #[error("{0}: it is a fragment, and this node puts none together")]
     Fragment(BundleId),
-    /// It has come in a circle, and nobody has answered yet for the copy that went out. As long as one is here the other one may
-    /// not be given up.
-    #[error("{0}: it comes in a circle, and its first copy is on its way")]
-    Circle(BundleId),
     /// There is no room for it at the moment.
     #[error("{id}: there is no room: {bundles} bundles with {bytes} bytes are held")]
     Full {
@@ -79,10 +75,7 @@ impl Refusal {
     /// The name of the bundle, if it has one.
     pub const fn id(&self) -> Option<&BundleId> {
         match self {
-            Self::Fragment(id)
-            | Self::Circle(id)
-            | Self::Full { id, .. }
-            | Self::Medium { id, .. } => Some(id),
+            Self::Fragment(id) | Self::Full { id, .. } | Self::Medium { id, .. } => Some(id),
             Self::Invalid(_) | Self::TooLarge { .. } => None,
         }
     }
@@ -100,7 +93,10 @@ impl<F: Folder> Node<F> {
             Ok(Taken::Stored(_)) => self.counters.taken += 1,
             Ok(Taken::Known(_)) => self.counters.known += 1,
             Ok(Taken::Deleted(_)) => self.counters.deleted += 1,
-            Err(_) => self.counters.refused += 1,
+            Err(refusal) => {
+                self.counters.refused += 1;
+                self.tell(News::NotTaken(refusal.to_string()));
+            }
         }
         taken
     }
@@ -114,31 +110,38 @@ impl<F: Folder> Node<F> {
         let id = bundle.id().clone();
         let is_local = self.config.node.has(bundle.destination());
         // One that was passed on and has been further since comes in a circle: there may be no other one.
-        let has_been_further = |hops| !is_local && bundle.hops() > hops;
-        if let Some(held) = self.index.get(&id) {
-            let may_be_it = held.was_out && has_been_further(held.hops);
-            return if may_be_it { Err(Refusal::Circle(id)) } else { Ok(Taken::Known(id)) };
-        }
-        if self.store.seen_hops(&id).is_some_and(|hops| !has_been_further(hops)) {
-            return Ok(Taken::Known(id));
+        let standing = bundle.standing();
+        match self.index.get(&id) {
+            Some(held) => {
+                let circled = !is_local && held.was_out && standing.is_further_than(held.standing);
+                if !circled && !standing.reaches_beyond(held.standing) {
+                    return Ok(Taken::Known(id));
+                }
+            }
+            None => {
+                let is_new = |hops| !is_local && standing.hops > hops;
+                if self.store.seen_hops(&id).is_some_and(|hops| !is_new(hops)) {
+                    return Ok(Taken::Known(id));
+                }
+            }
         }
         if is_local && bundle.is_fragment() {
             return Err(Refusal::Fragment(id));
         }
         if bundle.expires(now) <= now {
             self.tell(News::Deleted(id.clone(), "its lifetime was over when it came"));
-            self.report(now, &bundle, Status::Deleted, LIFETIME_EXPIRED);
+            self.report(now, (&bundle, from), Status::Deleted, LIFETIME_EXPIRED);
             return Ok(Taken::Deleted(id));
         }
         let unknown = bundle.settle_unknown();
         if unknown.delete {
             self.tell(News::Deleted(id.clone(), "it has a block that this node does not know"));
-            self.report(now, &bundle, Status::Deleted, BLOCK_UNSUPPORTED);
+            self.report(now, (&bundle, from), Status::Deleted, BLOCK_UNSUPPORTED);
             return Ok(Taken::Deleted(id));
         }
         self.store_new(now, &mut bundle, from)?;
         let reason = if unknown.report { BLOCK_UNSUPPORTED } else { NO_INFORMATION };
-        self.report(now, &bundle, Status::Received, reason);
+        self.report(now, (&bundle, from), Status::Received, reason);
         Ok(Taken::Stored(id))
     }
 
@@ -177,6 +180,9 @@ impl<F: Folder> Node<F> {
         if len > limits.largest {
             return Err(Refusal::TooLarge { len, most: limits.largest });
         }
+        if let Some(held) = self.index.get(&id).cloned() {
+            return self.replace(now, &held, bundle, &bytes);
+        }
         let all = (self.holds(), (limits.bundles, limits.bytes));
         let strangers = (self.index.of_strangers(), limits.of_strangers());
         for ((bundles, bytes), (most, most_bytes)) in
@@ -195,11 +201,40 @@ impl<F: Folder> Node<F> {
         Ok(())
     }
 
-    /// Makes the report that a bundle asks for, if it asks. There may be no room for it.
+    /// Takes a copy in place of one that is held. What went out of that one is answered for itself.
+    fn replace(
+        &mut self,
+        now: DtnTime,
+        held: &Held,
+        bundle: &Checked,
+        bytes: &[u8],
+    ) -> Result<(), Refusal> {
+        let (id, len) = (held.id.clone(), bytes.len() as u64);
+        let (bundles, sum) = self.holds();
+        if sum - held.len + len > self.config.limits.bytes {
+            return Err(Refusal::Full { id, bundles, bytes: sum });
+        }
+        if let Err(error) = self.store.replace(&id, (now, held.from), bytes) {
+            let error = error.to_string();
+            self.tell(News::Medium(error.clone()));
+            return Err(Refusal::Medium { id, error });
+        }
+        let state = match held.state {
+            State::Out(session) | State::OlderIsOut(session) => State::OlderIsOut(session),
+            State::Refused => State::Waits,
+            other => other,
+        };
+        self.index.remove(&id);
+        let copy = self::held(&self.config, bundle, (now, held.from), len);
+        self.hold(Held { state, was_out: held.was_out, ..copy });
+        Ok(())
+    }
+
+    /// Makes the report that a bundle asks for, if it asks. There may be no room for it: what a stranger asks for is a stranger's.
     pub(super) fn report(
         &mut self,
         now: DtnTime,
-        about: &Checked,
+        (about, from): (&Checked, Origin),
         status: Status,
         reason: StatusReportReason,
     ) {
@@ -212,6 +247,6 @@ impl<F: Folder> Node<F> {
             return;
         }
         // Nobody has custody of a report that was never made.
-        let _ = self.store_new(now, &mut report, Origin::Known);
+        let _ = self.store_new(now, &mut report, from);
     }
 }

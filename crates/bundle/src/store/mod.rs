@@ -133,7 +133,7 @@ impl<F: Folder> Store<F> {
             }
         }
         if lost > 0 {
-            problems.push(Problem::Damaged(format!("{SEEN} ({lost} entries)")));
+            problems.push(Problem::Medium(format!("{SEEN}: {lost} entries are damaged")));
         }
         Ok(())
     }
@@ -145,7 +145,7 @@ impl<F: Folder> Store<F> {
 
     /// Whether a bundle that lies here was given away: one that has been further has come in a circle after that.
     fn was_given_away(&self, bundle: &Checked) -> bool {
-        self.seen_hops(bundle.id()).is_some_and(|hops| bundle.hops() <= hops)
+        self.seen_hops(bundle.id()).is_some_and(|hops| bundle.standing().hops <= hops)
     }
 
     /// Names of bundles that were here.
@@ -163,6 +163,28 @@ impl<F: Folder> Store<F> {
         since: (DtnTime, Origin),
         bytes: &[u8],
     ) -> io::Result<()> {
+        let result = self.write(id, since, bytes);
+        if result.is_err() {
+            // Whoever offers it keeps it. If this fails too, it is sent twice, and told apart where it arrives.
+            let _ = self.folder.remove(&name(&id.hash()));
+        }
+        result
+    }
+
+    /// Takes a copy in place of the one that is there: when it returns, it is on the medium.
+    ///
+    /// # Errors
+    /// When it cannot be put there. Either of the two is there then.
+    pub(crate) fn replace(
+        &mut self,
+        id: &BundleId,
+        since: (DtnTime, Origin),
+        bytes: &[u8],
+    ) -> io::Result<()> {
+        self.write(id, since, bytes)
+    }
+
+    fn write(&mut self, id: &BundleId, since: (DtnTime, Origin), bytes: &[u8]) -> io::Result<()> {
         let name = name(&id.hash());
         let beside = format!("{name}{BESIDE}");
         let header = record::header(since, bytes);
@@ -172,9 +194,7 @@ impl<F: Folder> Store<F> {
             self.folder.sync()
         })();
         if result.is_err() {
-            // Whoever offers it keeps it. If this fails too, it is sent twice, and told apart where it arrives.
             let _ = self.folder.remove(&beside);
-            let _ = self.folder.remove(&name);
         }
         result
     }

@@ -113,7 +113,7 @@ fn a_torn_list_of_what_was_seen_is_read_up_to_there_and_mended() {
     torn.append(SEEN, b"not an entry").expect("appended");
     assert!(folder.damage(SEEN, record::ENTRY + 3));
     let (mut store, _, damaged) = open(&folder);
-    assert_eq!(damaged, [Problem::Damaged("seen (1 entries)".to_owned())]);
+    assert_eq!(damaged, [Problem::Medium("seen: 1 entries are damaged".to_owned())]);
     assert!(
         store.seen_hops(&ids[0]).is_some()
             && store.seen_hops(&ids[1]).is_none()

@@ -32,6 +32,16 @@ impl Lines {
         let _ = self.out.clone().write_all(format!("{line}\n").as_bytes());
     }
 
+    /// A line on standard output, once it is written: for what is nowhere else.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    pub(crate) fn deliver(&self, line: impl Display) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{line}")?;
+        out.flush()
+    }
+
     /// A line on standard error.
     pub(crate) fn complain(&self, line: impl Display) {
         let _ = self.errors.clone().write_all(format!("bentpipe: {line}\n").as_bytes());

@@ -185,6 +185,26 @@ fn a_bundle_is_deleted_by_its_name_and_one_that_is_not_there_is_named() {
 }
 
 #[test]
+fn a_report_that_cannot_be_printed_stays_at_the_node() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (earth, _) = Node::new(dir.path(), "earth");
+    earth.configure("");
+    let _earth = earth.start();
+    let (file, inbox) = (dir.path().join("file"), dir.path().join("inbox"));
+    fs::write(&file, "hello").expect("written");
+    let asks = ["--from", "reports", "--report", "delivered"];
+    let id = earth.send("dtn://earth/mail", &file, &asks);
+    earth.recv("mail", &inbox).line();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+    let mut command = bentpipe();
+    command.args(["bundle", "recv", "--endpoint", "reports", "--once", "--node"]);
+    command.arg(earth.store()).arg("--dir").arg(&inbox).stdout(full);
+    assert!(!command.status().expect("it starts").success());
+    let line = earth.recv("reports", &inbox).line();
+    assert!(line.ends_with(&format!("{id}: delivered, reason 0")), "{line}");
+}
+
+#[test]
 fn a_node_leaves_the_socket_of_another_one_alone() {
     let dir = tempfile::tempdir().expect("a directory");
     let [(earth, _), (mars, _)] = ["earth", "mars"].map(|name| Node::new(dir.path(), name));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tokio::net::UnixStream;
 
-use super::local::{Channel, Confirm, Deleted, Delivered, Listed, Question, Said, Submission};
+use super::local::{Channel, Confirm, Delivered, Listed, Question, Said, Submission};
 
 /// A connection with a node of this machine.
 #[derive(Debug)]
@@ -75,14 +75,13 @@ impl Client {
         Ok(())
     }
 
-    /// Has the node delete what it holds of this name, and returns how many bundles that were.
+    /// Has the node delete the bundle of this name or hash. `Said::Taken` says that it has.
     ///
     /// # Errors
     /// When the node has gone.
-    pub async fn delete(&mut self, id: &str) -> io::Result<usize> {
+    pub async fn delete(&mut self, id: &str) -> io::Result<Said> {
         self.channel.write(&Question::Delete { id: id.to_owned() }, &[]).await?;
-        let said: Option<Deleted> = self.channel.read().await?;
-        said.map(|said| said.deleted).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        self.channel.read().await?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
     /// What the node holds.

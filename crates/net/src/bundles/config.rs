@@ -144,6 +144,9 @@ fn read(file: &str, text: &str) -> Result<Said, ConfigError> {
     })
 }
 
+/// The shortest time that a node waits, or keeps a bundle.
+const SHORTEST: Span = Span::from_millis(100);
+
 /// What is wrong, by key.
 type Found = Vec<(String, String)>;
 
@@ -221,6 +224,10 @@ fn limits(said: &SaidLimits, found: &mut Found) -> Limits {
         );
         found.push(("limits.strangers".to_owned(), message));
     }
+    let spans = [("lifetime", &said.lifetime), ("retry", &said.retry)];
+    for (key, _) in spans.iter().filter(|(_, it)| it.is_some_and(|it| it.0 < SHORTEST)) {
+        found.push((format!("limits.{key}"), "it is at least 100 ms".to_owned()));
+    }
     for (key, value) in [("bundles", limits.bundles), ("seen", limits.seen)] {
         if value == 0 {
             found.push((format!("limits.{key}"), "0 lets nothing in: it is at least 1".to_owned()));
@@ -260,6 +267,11 @@ fn check_keys(said: &Said, found: &mut Found) {
         }
         if it.node.0 == said.node.0 {
             wrong("node", "that is this node itself");
+        }
+        let is_taken =
+            |(other, of): (&String, &SaidNeighbour)| other < name && of.node.0 == it.node.0;
+        if said.neighbours.iter().any(is_taken) {
+            wrong("node", "another neighbour has this node ID: a node is a neighbour by one layer");
         }
         if it.address.is_none() && !said.listen.iter().any(|listen| listen.layer == it.layer) {
             wrong(
@@ -321,6 +333,14 @@ mod tests {
                 "`limits.largest`: a bundle of 16000000",
             ),
             (&format!("{node}[limits]\nbundles = 0"), "`limits.bundles`: 0 lets nothing in"),
+            (&format!("{node}[limits]\nretry = \"0 s\""), "`limits.retry`: it is at least 100 ms"),
+            (
+                &format!(
+                    "{node}[neighbours.a]\nnode = \"dtn://a/\"\nlayer = \"mtcp\"\naddress = \"a:1\"\n\
+                     [neighbours.b]\nnode = \"dtn://a/\"\nlayer = \"mtcp\"\naddress = \"b:1\""
+                ),
+                "`neighbours.b.node`: another neighbour has this node ID",
+            ),
             (
                 &format!("{node}[limits]\nstrangers = \"2 GB\""),
                 "`limits.strangers`: 2000000000 bytes of strangers are more than all",

@@ -58,11 +58,8 @@ impl Folder for DiskFolder {
     fn names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.root)? {
-            let entry = entry?;
-            let name = entry.file_name().into_string();
-            if let (true, Ok(name)) = (entry.file_type()?.is_file(), name) {
-                names.push(name);
-            }
+            // What is no file is found out by who reads it.
+            names.extend(entry?.file_name().into_string().ok());
         }
         names.sort();
         Ok(names)
@@ -70,8 +67,11 @@ impl Folder for DiskFolder {
 
     fn read(&self, name: &str, most: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let nonblocking = OFlags::NONBLOCK.bits() as i32;
-        let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(self.path(name))?;
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(self.path(name))?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is no file"));
+        }
         file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > most {
             return Err(io::Error::other(format!("{name} is longer than {most} bytes")));
@@ -139,7 +139,9 @@ mod tests {
         let mut folder = DiskFolder::open(&root).expect("a folder");
         pipe("x.new");
         assert!(folder.write("x.new", &[b"abc"]).is_err());
-        assert_eq!(folder.names().expect("names"), [LOCK]);
+        let error = folder.read("x.new", 1).expect_err("a pipe").to_string();
+        assert_eq!(error, "it is no file");
+        assert_eq!(folder.names().expect("names"), [LOCK, "x.new"]);
         fs::remove_file(root.join(LOCK)).expect("removed");
         drop(folder);
         pipe(LOCK);

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bentpipe_bundle::{
-    Answer, BundleId, Line, Node, NodeId, Outgoing, Queue, Reports, Request, endpoint, read_report,
+    Answer, BundleId, Line, Node, NodeId, NotDeleted, Outgoing, Queue, Reports, Request, endpoint,
+    read_report,
 };
 use bentpipe_units::Span;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -41,7 +42,7 @@ pub(super) enum Question {
     },
     /// What it holds.
     List,
-    /// To delete what it holds of this name.
+    /// To delete the bundle of this name or hash.
     Delete {
         /// Which.
         id: String,
@@ -76,13 +77,6 @@ pub enum Said {
     Refused(String),
     /// It is not, for now, and why.
     NotNow(String),
-}
-
-/// What a node has deleted.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Deleted {
-    /// How many bundles.
-    pub(super) deleted: usize,
 }
 
 /// A bundle that is delivered, whose payload comes behind the line. The node keeps it until it is told that the application has it.
@@ -134,6 +128,8 @@ pub struct Listed {
 pub struct ListedBundle {
     /// Its name.
     pub id: String,
+    /// What tells it from another one of that name, as hexadecimal digits.
+    pub hash: String,
     /// For whom it waits: an endpoint, the node ID of a neighbour, or nothing.
     pub waits_for: Option<String>,
     /// Its length.
@@ -273,8 +269,12 @@ impl Application {
                 Question::Delete { id } => {
                     let delete =
                         move |node: &mut Node<DiskFolder>, now| node.delete_named(now, &id);
-                    let deleted = self.node.with(&Tokio, delete).await?;
-                    self.channel.write(&Deleted { deleted }, &[]).await?;
+                    let said = match self.node.with(&Tokio, delete).await? {
+                        Ok(id) => Said::Taken(id.to_string()),
+                        Err(why @ NotDeleted::Medium(..)) => Said::NotNow(why.to_string()),
+                        Err(why) => Said::Refused(why.to_string()),
+                    };
+                    self.channel.write(&said, &[]).await?;
                 }
             }
         }
@@ -342,7 +342,7 @@ impl Application {
         });
         let payload = bundle.payload();
         let (bytes, source) = (payload.len() as u64, bundle.source().to_string());
-        let hash: String = id.hash().iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = id.hash_text();
         let delivered = Delivered { id: id.to_string(), hash, source, bytes, report };
         self.channel.write(&delivered, payload).await?;
         let confirm: Confirm = self.channel.read().await?.ok_or(io::ErrorKind::UnexpectedEof)?;
@@ -362,6 +362,7 @@ impl Application {
             let config = node.config();
             let bundles = node.entries().map(|entry| ListedBundle {
                 id: entry.id.to_string(),
+                hash: entry.id.hash_text(),
                 waits_for: match entry.queue {
                     Queue::Endpoint(endpoint) => Some(endpoint),
                     Queue::Neighbour(place) => Some(config.neighbours[place].to_string()),

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bentpipe_association::host::Connection;
 use bentpipe_association::{SecretKey, Security, Tuning};
 use bentpipe_bundle::layer::{Hello, Session, mtcp, tcpcl, xstp};
 use bentpipe_bundle::{
@@ -12,7 +13,7 @@ use bentpipe_bundle::{
 };
 use bentpipe_units::{ByteCount, Span};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -160,6 +161,22 @@ fn now() -> DtnTime {
     DtnTime::from_unix_nanos(bentpipe_system::calendar())
 }
 
+/// A stream that may be given up with what it has not sent.
+trait Abandon: AsyncRead + AsyncWrite + Unpin + Send {
+    /// Sends nothing more, if it would go on with what it has after it was dropped: the next one sends that too.
+    fn abandon(self);
+}
+
+impl Abandon for TcpStream {
+    fn abandon(self) {}
+}
+
+impl Abandon for Connection {
+    fn abandon(self) {
+        self.abort();
+    }
+}
+
 /// What all tasks of a node need.
 #[derive(Clone, Debug)]
 struct Parts {
@@ -197,20 +214,21 @@ impl Parts {
     /// Runs a session until it ends, and says why it has. False if the peer is another one or does not keep to the protocol.
     async fn run(
         &self,
-        stream: impl AsyncRead + AsyncWrite + Unpin + Send,
+        mut stream: impl Abandon,
         session: impl Session,
         (peer, progress): (Peer, Option<Progress>),
         name: &str,
     ) -> bool {
         let terms = Terms { peer, idle_timeout: self.config.idle_timeout, progress };
         tracing::info!(peer = name, "connected");
-        match carry(&Tokio, &self.node, stream, session, &terms).await {
+        match carry(&Tokio, &self.node, &mut stream, session, &terms).await {
             Ok(()) => {
                 tracing::info!(peer = name, "the connection has ended");
                 true
             }
             Err(error) => {
                 tracing::warn!(peer = name, "{error}");
+                stream.abandon();
                 !matches!(error, CarryError::Protocol(_) | CarryError::Other { .. })
             }
         }

@@ -110,6 +110,14 @@ impl Part {
         Terms { peer: Peer::Neighbour(place), idle_timeout: IDLE, progress }
     }
 
+    /// Carries bundles over a connection, which sends nothing more when it is given up.
+    async fn carry(&self, mut connection: Connection, session: Xstp, terms: &Terms) {
+        let ended = carry(&self.runtime, &self.node, &mut connection, session, terms).await;
+        if ended.is_err() {
+            connection.abort();
+        }
+    }
+
     /// The relay is called by its neighbours.
     async fn accept(self, neighbours: [PublicKey; 2]) {
         neighbours.into_iter().for_each(|peer| self.host.allow(peer));
@@ -121,7 +129,7 @@ impl Part {
             let part = self.clone();
             let serving = async move {
                 let (session, terms) = (part.session(), Self::terms(place, &connection));
-                let _ = carry(&part.runtime, &part.node, connection, session, &terms).await;
+                part.carry(connection, session, &terms).await;
             };
             self.runtime.spawn(serving).detach();
         }
@@ -134,7 +142,7 @@ impl Part {
             let connecting = self.host.connect(relay, key, PORT, settings.clone());
             if let Some(Ok(connection)) = self.runtime.timeout(IDLE, connecting).await {
                 let (session, terms) = (self.session(), Self::terms(0, &connection));
-                let _ = carry(&self.runtime, &self.node, connection, session, &terms).await;
+                self.carry(connection, session, &terms).await;
             }
             debug_assert_eq!(self.node.look(|node| node.sessions(&Queue::Neighbour(0))), 0);
             self.runtime.sleep(PAUSE).await;

@@ -70,7 +70,9 @@ impl Incoming {
         is_understood: bool,
     ) -> Result<Option<Message>, ProtocolError> {
         if flags & START != 0 {
-            if self.coming.is_some() || self.last.is_some_and(|last| id <= last) {
+            // Of one that was refused nothing more need come (section 5.2.4).
+            let is_coming = self.coming.as_ref().is_some_and(|coming| !coming.is_refused);
+            if is_coming || self.last.is_some_and(|last| id <= last) {
                 return Err(ProtocolError::new(format!("transfer {id} begins out of turn")));
             }
             self.last = Some(id);

@@ -33,7 +33,7 @@ RUST_LOG=info tells of each connection.";
 
 const SEND_EXAMPLES: &str = "Examples:
   bentpipe bundle send --node earth --to dtn://mars/mail report.pdf
-  bentpipe bundle send --node earth --to dtn://mars/mail --lifetime \"2 days\" --report delivered report.pdf
+  bentpipe bundle send --node earth --to dtn://mars/mail --lifetime \"48 h\" --report delivered report.pdf
   date | bentpipe bundle send --node earth --to ipn:23.1 -
 
 The name of the bundle is printed once it is on the disk of the node: then the exit code is 0, and the node has custody. With
@@ -157,7 +157,7 @@ pub(crate) struct BundleList {
 pub(crate) struct BundleDelete {
     #[command(flatten)]
     pub(crate) at: At,
-    /// The name of the bundle, as `bentpipe bundle list` prints it
+    /// The name of the bundle, as `bentpipe bundle list` prints it, or its hash where two have the same name
     #[arg(value_name = "ID")]
     pub(crate) id: String,
 }

@@ -94,10 +94,9 @@ fn send(args: &BundleSend, lines: &Lines) -> Result<(), Failure> {
             Failure::System(format!("the node has gone and may have the bundle or not: {error}"))
         })?;
         match said {
-            Said::Taken(id) => {
-                lines.say(id);
-                Ok(())
-            }
+            Said::Taken(id) => lines.deliver(&id).map_err(|error| {
+                Failure::System(format!("the node has taken {id}; standard output: {error}"))
+            }),
             Said::Refused(why) => Err(Failure::Input(format!("the node refuses: {why}"))),
             Said::NotNow(why) => Err(Failure::System(format!("the node takes nothing now: {why}"))),
         }
@@ -140,20 +139,23 @@ fn recv(args: &BundleRecv, lines: &Lines) -> Result<(), Failure> {
                 next = client.next() => next.map_err(|error| gone(&error))?,
                 () = stop.wait() => return Ok(()),
             };
-            let said = match &delivered.report {
+            let id = harmless(&delivered.id);
+            match &delivered.report {
                 Some(report) => {
-                    let status = report.status.join(", ");
-                    let about = harmless(&report.about).to_string();
-                    format!("{about}: {status}, reason {}", report.reason)
+                    let (status, reason) = (report.status.join(", "), report.reason);
+                    let about = harmless(&report.about);
+                    // It is nowhere else: the node has it until it is written.
+                    lines.deliver(format_args!("{id}  {about}: {status}, reason {reason}"))?;
+                    client.confirm(&delivered).await.map_err(|error| gone(&error))?;
                 }
                 None => {
                     let path = keep(&args.dir, &delivered, &payload)
                         .map_err(|error| Failure::writing(&args.dir, error))?;
-                    format!("{} bytes in {}", payload.len(), path.display())
+                    client.confirm(&delivered).await.map_err(|error| gone(&error))?;
+                    let bytes = payload.len();
+                    lines.say(format_args!("{id}  {bytes} bytes in {}", path.display()));
                 }
-            };
-            client.confirm(&delivered).await.map_err(|error| gone(&error))?;
-            lines.say(format_args!("{}  {said}", harmless(&delivered.id)));
+            }
             if args.once {
                 return Ok(());
             }
@@ -165,7 +167,9 @@ fn recv(args: &BundleRecv, lines: &Lines) -> Result<(), Failure> {
 fn keep(dir: &Path, delivered: &Delivered, payload: &[u8]) -> io::Result<PathBuf> {
     let name = bentpipe_net::bundles::file_name(delivered);
     let (path, beside) = (dir.join(&name), dir.join(format!(".{name}.bentpipe-part")));
-    let written = File::create(&beside).and_then(|mut file| {
+    // What a recv that was killed has left there, or somebody has put there, is not written into.
+    let _ = fs::remove_file(&beside);
+    let written = File::create_new(&beside).and_then(|mut file| {
         file.write_all(payload)?;
         file.sync_all()
     });
@@ -195,11 +199,10 @@ fn list(args: &BundleList, lines: &Lines) -> Result<(), Failure> {
     for bundle in &listed.bundles {
         let waits = bundle.waits_for.as_deref().unwrap_or("no route");
         let refused = if bundle.is_refused { ", refused there" } else { "" };
-        lines.say(format_args!(
-            "{}  {} bytes, for {waits}{refused}",
-            harmless(&bundle.id),
-            bundle.bytes
-        ));
+        let (id, bytes) = (harmless(&bundle.id), bundle.bytes);
+        let others = listed.bundles.iter().filter(|it| it.id == bundle.id).count();
+        let hash = if others > 1 { format!(", hash {}", bundle.hash) } else { String::new() };
+        lines.say(format_args!("{id}  {bytes} bytes, for {waits}{refused}{hash}"));
     }
     let [taken, forwarded, delivered, deleted] = listed.counters;
     lines.say(format_args!(
@@ -211,17 +214,16 @@ fn list(args: &BundleList, lines: &Lines) -> Result<(), Failure> {
 }
 
 fn delete(args: &BundleDelete, lines: &Lines) -> Result<(), Failure> {
-    let deleted = in_runtime(async {
+    let said = in_runtime(async {
         let mut client = connect(&args.at).await?;
         client.delete(&args.id).await.map_err(|error| gone(&error))
     })?;
-    if deleted == 0 {
-        let what = format!(
-            "the node holds no bundle {}; `bentpipe bundle list` names those it has",
-            args.id
-        );
-        return Err(Failure::Input(what));
+    match said {
+        Said::Taken(id) => {
+            lines.say(format_args!("{}: deleted", harmless(&id)));
+            Ok(())
+        }
+        Said::Refused(why) => Err(Failure::Input(harmless(&why).to_string())),
+        Said::NotNow(why) => Err(Failure::System(harmless(&why).to_string())),
     }
-    lines.say(format_args!("{}: deleted", args.id));
-    Ok(())
 }
