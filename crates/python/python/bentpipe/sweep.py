@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import os
 import time
 from collections import deque
@@ -18,14 +20,22 @@ from bentpipe.scenario import FIRST_SEEDS, Scenario, checked_jobs, variant_name
 from bentpipe.table import Table
 from bentpipe.values import Value
 
-PART_SECONDS = 0.1
-"""What a part takes a worker where nobody says how many runs it has: ten times what Dask takes for a task."""
+PART_SECONDS = 0.25
+"""What a part takes a worker where nobody says how many runs it has: some twenty times what Dask takes for a task."""
+SMALLEST = 8
+"""The last parts have so many times fewer runs at least."""
 LARGEST_PART = 1024
 """Most runs of such a part."""
 AHEAD = 64
 """Parts that are asked for before the first of them is there, so that the memory of many does not fill."""
-FOR_EACH = 4
+FOR_EACH = 2
 """Parts for each worker, if that is more; and so few where runs are short, so that their parts grow soon."""
+
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""Parameters of `mallopt` of the GNU C library."""
+KEPT = 32 << 20
+"""Bytes that a worker keeps for its next run: what that library would come to by itself."""
 
 
 class Future(Protocol):
@@ -112,7 +122,7 @@ class Sweep:
         A file that is there already keeps its rows: a sweep that was broken off goes on where it was, and one that grew runs what is
         new. With `replace` rows that it does not have any more are dropped. `shard`, such as `3/100`, is the third of a hundred parts, which
         `merge` puts together. `jobs` is the number of threads, one for each core if it is left out. With `client` the runs go to its
-        workers, `chunk` at a time, or as many as take a tenth of a second; a part whose worker dies is run by another one, if the client sees to that, as Dask does. The rows
+        workers, `chunk` at a time, or as many as take a quarter of a second; a part whose worker dies is run by another one, if the client sees to that, as Dask does. The rows
         and the file are the same whoever ran what.
 
         Raises `Error` where a run cannot be, before the first one is; or the file is something else."""
@@ -136,18 +146,23 @@ class Sweep:
         return Written(Path(path), rows, run)
 
     def _parts(self, client: Client, chunk: int | None, missing: Iterable[tuple[int, int]]) -> Iterator[bytes]:
-        runs = chain.from_iterable(starmap(range, missing))
+        spans = list(missing)
+        runs = chain.from_iterable(starmap(range, spans))
+        left = sum(end - first for first, end in spans)
         workers = _threads(client)
-        few = FOR_EACH * (workers or os.cpu_count() or 1)
+        threads = workers or os.cpu_count() or 1
+        few = FOR_EACH * threads
         # Dask has what a task gives on the workers that need it, and makes it anew where it is lost. Others take the sweep with each part.
         planned = client.submit(_itself, self, pure=False) if workers is not None else self
         many = max(AHEAD, few)
         # Nobody knows yet how long a run takes, unless it does not matter.
-        size, ahead = (1, few) if chunk is None else (chunk, many)
+        size, least, ahead = (1, 1, few) if chunk is None else (chunk, chunk, many)
         waiting: deque[tuple[int, Future]] = deque()
         while True:
-            while len(waiting) < ahead and (part := list(islice(runs, size))):
+            # Towards the end parts become smaller, so that no worker waits long for the others.
+            while len(waiting) < ahead and (part := list(islice(runs, min(size, max(left // (2 * threads), least))))):
                 waiting.append((len(part), client.submit(run_part, planned, part)))
+                left -= len(part)
             if not waiting:
                 return
             count, future = waiting.popleft()
@@ -155,6 +170,7 @@ class Sweep:
             yield rows
             if chunk is None:
                 size = min(max(int(PART_SECONDS * count / max(seconds, 1e-6)), 1), LARGEST_PART)
+                least = max(size // SMALLEST, 1)
                 ahead = many if size == 1 else few
 
     def __getstate__(self) -> dict[str, Any]:
@@ -170,8 +186,22 @@ class Sweep:
 
 def run_part(sweep: Sweep, runs: list[int]) -> tuple[bytes, float]:
     """What a worker does: the runs of these numbers, as Arrow's IPC, and the seconds that they took."""
+    _keep_memory()
     began = time.perf_counter()
     return sweep._native.run_part(runs), time.perf_counter() - began
+
+
+@functools.cache
+def _keep_memory() -> None:
+    # Dask has the C library of its workers give memory back at each chance. The next run asks for it again: a third of its time.
+    if "MALLOC_TRIM_THRESHOLD_" not in os.environ:
+        return
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    for parameter in (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD):
+        mallopt(parameter, KEPT)
 
 
 def _itself(sweep: Sweep) -> Sweep:
