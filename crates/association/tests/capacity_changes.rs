@@ -143,8 +143,8 @@ fn trains_leave_room_on_a_link_of_2400_bit_a_second() {
 fn what_a_path_was_found_to_carry_is_told_to_those_who_look_on() {
     let (mut world, _) = world(10e6, 0.6, 100_000);
     let server = world.endpoints[SERVER].public_key();
-    send(&mut world, 10, 60);
     assert_eq!(world.endpoints[CLIENT].peer_state(server).capacity, None);
+    send(&mut world, 10, 60);
     world.connect();
     world.run(secs(20));
     let found = world.endpoints[CLIENT].peer_state(server).capacity.expect("a rate");

@@ -8,10 +8,10 @@ use super::message::CapacityReport;
 use super::pace::Pace;
 use crate::endpoint::paths::MAX_PATHS;
 
-/// Datagrams of the first trains and of all others. Those of the very first are short: at 2.4 kbit/s it takes 2 s.
+/// Datagrams of the first trains and of all others. Those of the first two are short: at 2.4 kbit/s these take 2 s and 7 s.
 const SIZES: [u8; 4] = [3, 4, 8, 24];
-const SHORT: u64 = 200;
-/// The first train of those who have content.
+const SHORT: [u64; 2] = [200, 500];
+/// The first train of those who have content: at 10 Mbit/s a host can tell how fast it comes.
 const FIRST_OF_CONTENT: usize = 1;
 /// No train takes longer to arrive, as far as is known.
 const LONGEST: Span = Span::from_millis(500);
@@ -132,7 +132,6 @@ impl Prober {
         let known = self.paths.get_mut(path).filter(|known| known.sent.is_none())?;
         let full = full as u64;
         if self.sends && known.is_first() {
-            // Content is as long as these.
             known.step = FIRST_OF_CONTENT;
         }
         while known.step > 0 && cost(known.step, full) > self.ledger.budget() {
@@ -244,7 +243,7 @@ impl PathProber {
 
 /// Bytes on the link of a datagram of a train, and of all of them.
 fn length(step: usize, full: u64) -> u64 {
-    if step == 0 { SHORT.min(full) } else { full }
+    SHORT.get(step).map_or(full, |short| full.min(*short))
 }
 
 fn cost(step: usize, full: u64) -> u64 {
@@ -343,7 +342,7 @@ mod tests {
             |each| run(&mut prober(), 60, each).iter().map(|(_, n)| *n).collect::<Vec<_>>();
         assert_eq!(counts(1_200), [3, 4, 8, 24]);
         assert_eq!(counts(40_000), [3, 4, 8]);
-        assert_eq!(counts(187_500), [3]);
+        assert_eq!(counts(187_500), [3, 4]);
         assert_eq!(counts(5_000_000), [3], "2.4 kbit/s");
     }
 
@@ -380,8 +379,8 @@ mod tests {
             prober.sends(at(0));
             run(&mut prober, 60, each)
         };
-        assert_eq!(counts(1_200), [(0, 4), (603, 24)], "10 Mbit/s");
-        assert_eq!(counts(40_000), [(0, 4), (720, 8)], "300 kbit/s");
+        assert_eq!(counts(1_200), [(0, 4), (601, 24)], "10 Mbit/s");
+        assert_eq!(counts(40_000), [(0, 4), (640, 8)], "300 kbit/s");
         assert_eq!(counts(187_500), [(0, 4)], "64 kbit/s");
         // A train that is lost makes way for content.
         let mut prober = prober();
@@ -451,7 +450,7 @@ mod tests {
 
     #[test]
     fn each_path_is_learned_by_itself_and_all_are_paid_for_together() {
-        let mut prober = with(3 * SHORT + 4 * BYTES + 3 * SHORT);
+        let mut prober = with(6 * SHORT[0] + 4 * SHORT[1]);
         run(&mut prober, 3, 1_200);
         let known = prober.learned(0).expect("a path");
         assert_eq!(prober.learned(1), None);
