@@ -36,6 +36,8 @@ pub struct Node<F> {
     made: u64,
     salt: u64,
     news: Vec<News>,
+    /// When a refusal was told last.
+    told: DtnTime,
     counters: Counters,
     /// Goes up whenever somebody who waits may go on.
     version: u64,
@@ -72,8 +74,8 @@ pub enum News {
     Refused(BundleId),
     /// A bundle has come for which there is no route.
     NoRoute(BundleId),
-    /// A bundle was not taken, and why.
-    NotTaken(String),
+    /// A bundle was not taken: why, and how many were not since the node began. Of several in a second one is told.
+    NotTaken(String, u64),
 }
 
 impl fmt::Display for News {
@@ -83,7 +85,9 @@ impl fmt::Display for News {
             Self::Medium(what) => write!(f, "the store fails: {what}"),
             Self::Deleted(id, why) => write!(f, "{id}: deleted: {why}"),
             Self::Refused(id) => write!(f, "{id}: refused by the next node for good"),
-            Self::NotTaken(why) => write!(f, "a bundle was not taken: {why}"),
+            Self::NotTaken(why, all) => {
+                write!(f, "a bundle was not taken, {all} by now: {why}")
+            }
             Self::NoRoute(id) => write!(f, "{id}: there is no route; it is kept"),
         }
     }
@@ -129,6 +133,7 @@ impl<F: Folder> Node<F> {
             made: 0,
             salt,
             news: Vec::new(),
+            told: DtnTime::default(),
             counters: Counters::default(),
             version: 0,
             is_closing: false,

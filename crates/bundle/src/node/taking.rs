@@ -1,5 +1,6 @@
 //! What a node takes.
 
+use bentpipe_units::Span;
 use bp7::administrative_record::{
     BLOCK_UNSUPPORTED, LIFETIME_EXPIRED, NO_INFORMATION, StatusReportReason,
 };
@@ -81,6 +82,9 @@ impl Refusal {
     }
 }
 
+/// Of refusals one is told in so long, with how many there were.
+const REFUSALS: Span = Span::from_secs(1);
+
 impl<F: Folder> Node<F> {
     /// Takes a bundle that somebody offers. When it returns without an error, the bundle is on the medium or need not be:
     /// custody is this node's.
@@ -95,7 +99,11 @@ impl<F: Folder> Node<F> {
             Ok(Taken::Deleted(_)) => self.counters.deleted += 1,
             Err(refusal) => {
                 self.counters.refused += 1;
-                self.tell(News::NotTaken(refusal.to_string()));
+                // Who offers without end fills no log.
+                if !(self.told..self.told.plus(REFUSALS)).contains(&now) {
+                    self.told = now;
+                    self.tell(News::NotTaken(refusal.to_string(), self.counters.refused));
+                }
             }
         }
         taken

@@ -230,3 +230,17 @@ fn of_several_bundles_of_one_name_that_is_deleted_whose_hash_is_said() {
     assert_eq!(mars.delete_named(NOW, &other.hash_text()), Ok(other));
     assert_eq!(deliver(&mut mars, "dtn://mars/mail", NOW)[0].payload(), b"the right one");
 }
+
+#[test]
+fn refusals_are_told_once_in_a_second_with_how_many_there_were() {
+    let mut mars = fresh(2);
+    let told = |mars: &mut Node<MemoryFolder>, now| {
+        (0..100).for_each(|_| assert!(mars.receive(now, b"junk", Origin::Stranger).is_err()));
+        mars.take_news()
+    };
+    let [News::NotTaken(why, 1)] = &told(&mut mars, NOW)[..] else { panic!("one, the first") };
+    assert!(why.contains("form of a bundle"), "{why}");
+    assert_eq!(told(&mut mars, NOW), []);
+    let later = NOW.plus(Span::from_secs(1));
+    assert!(matches!(told(&mut mars, later)[..], [News::NotTaken(_, 201)]));
+}
