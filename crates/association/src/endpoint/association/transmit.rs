@@ -190,7 +190,7 @@ impl Association {
         let each = usize::from(most) + headers;
         if outbox.is_crowded() {
             // A train would wait with what is there, and what it told would be of the socket.
-            return self.prober.used(now);
+            return self.prober.postpone(now, path);
         }
         let Some(train) = self.prober.train(now, path, each) else { return };
         let Train { serial, count, each } = train;

@@ -17,6 +17,8 @@ const FIRST_OF_CONTENT: usize = 1;
 const LONGEST: Span = Span::from_millis(500);
 /// So long after content was sent or came nobody uses the path.
 const QUIET: Span = Span::from_secs(1);
+/// So long after it was too much that waited for the socket it is looked at again.
+const POSTPONED: Span = Span::from_millis(100);
 /// Time between trains once a path is known, or after so many in a row that told nothing.
 const AGAIN: Span = Span::from_secs(1_200);
 const FAILURES: u32 = 3;
@@ -96,6 +98,14 @@ impl Prober {
     pub(in crate::endpoint) const fn sends(&mut self, now: Instant) {
         self.sends = true;
         self.used(now);
+    }
+
+    /// Too much waits for the socket: a train would tell of that.
+    pub(in crate::endpoint) fn postpone(&mut self, now: Instant, path: usize) {
+        self.used(now);
+        if let Some(known) = self.paths.get_mut(path) {
+            known.next = known.next.max(now + POSTPONED);
+        }
     }
 
     /// Paths lead elsewhere: nothing is known of them.
@@ -382,6 +392,10 @@ mod tests {
         assert_eq!(counts(1_200), [(0, 4), (601, 24)], "10 Mbit/s");
         assert_eq!(counts(40_000), [(0, 4), (640, 8)], "300 kbit/s");
         assert_eq!(counts(187_500), [(0, 4)], "64 kbit/s");
+        let mut crowded = prober();
+        crowded.sends(at(0));
+        crowded.postpone(at(0), 0);
+        assert_eq!(crowded.due(0), Some(at(100)), "nobody looks again and again");
         // A train that is lost makes way for content.
         let mut prober = prober();
         prober.sends(at(0));
