@@ -163,7 +163,7 @@ impl<F: Folder> Store<F> {
         since: (DtnTime, Origin),
         bytes: &[u8],
     ) -> io::Result<()> {
-        let result = self.write(id, since, bytes);
+        let result = self.replace(id, since, bytes);
         if result.is_err() {
             // Whoever offers it keeps it. If this fails too, it is sent twice, and told apart where it arrives.
             let _ = self.folder.remove(&name(&id.hash()));
@@ -181,10 +181,6 @@ impl<F: Folder> Store<F> {
         since: (DtnTime, Origin),
         bytes: &[u8],
     ) -> io::Result<()> {
-        self.write(id, since, bytes)
-    }
-
-    fn write(&mut self, id: &BundleId, since: (DtnTime, Origin), bytes: &[u8]) -> io::Result<()> {
         let name = name(&id.hash());
         let beside = format!("{name}{BESIDE}");
         let header = record::header(since, bytes);

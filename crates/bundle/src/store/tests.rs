@@ -154,92 +154,75 @@ fn files_of_others_are_left_alone() {
     assert_eq!(left, all);
 }
 
-/// A folder that has no room for anything more as long as a bundle is in it.
+/// A folder whose medium has a fault.
 #[derive(Debug)]
-struct Tight(MemoryFolder);
+struct Faulty {
+    folder: MemoryFolder,
+    /// There is no room for anything more as long as a bundle is in it.
+    is_tight: bool,
+    /// The file that cannot be read.
+    unreadable: Option<String>,
+}
 
-impl Tight {
+impl Faulty {
+    fn tight(folder: &MemoryFolder) -> Self {
+        Self { folder: folder.clone(), is_tight: true, unreadable: None }
+    }
+
+    fn unreadable(folder: &MemoryFolder, name: &str) -> Self {
+        Self { folder: folder.clone(), is_tight: false, unreadable: Some(name.to_owned()) }
+    }
+
     fn room(&self) -> io::Result<()> {
-        let is_full = self.0.names()?.iter().any(|name| is_ours(name));
+        let is_full = self.is_tight && self.folder.names()?.iter().any(|name| is_ours(name));
         if is_full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 }
 
-impl Folder for Tight {
+impl Folder for Faulty {
     fn names(&self) -> io::Result<Vec<String>> {
-        self.0.names()
+        self.folder.names()
     }
 
     fn read(&self, name: &str, most: u64) -> io::Result<Vec<u8>> {
-        self.0.read(name, most)
+        if self.unreadable.as_deref() == Some(name) {
+            return Err(io::Error::other("bad sector"));
+        }
+        self.folder.read(name, most)
     }
 
     fn write(&mut self, name: &str, parts: &[&[u8]]) -> io::Result<()> {
         self.room()?;
-        self.0.write(name, parts)
+        self.folder.write(name, parts)
     }
 
     fn append(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
         self.room()?;
-        self.0.append(name, bytes)
+        self.folder.append(name, bytes)
     }
 
     fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
-        self.0.rename(from, to)
+        self.folder.rename(from, to)
     }
 
     fn remove(&mut self, name: &str) -> io::Result<()> {
-        self.0.remove(name)
+        self.folder.remove(name)
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.0.sync()
+        self.folder.sync()
     }
 }
 
 #[test]
 fn a_full_disk_becomes_free_by_what_is_given_away() {
     let folder = MemoryFolder::new(5);
-    let (mut store, _) = Store::open(Tight(folder.clone()), 100, |_| ()).expect("a folder");
+    let (mut store, _) = Store::open(Faulty::tight(&folder), 100, |_| ()).expect("a folder");
     let (id, bytes) = bundle(1);
     store.put(&id, (NOW, Origin::Known), &bytes).expect("there is room for one");
     store.finish(&id, (DtnTime::NEVER, 0), NOW).expect("it is given away");
     let (store, found, _) = open(&folder.lose_power());
     assert!(found.is_empty() && store.seen_hops(&id).is_some());
-}
-
-/// A folder one of whose files cannot be read.
-#[derive(Debug)]
-struct Unreadable(MemoryFolder, String);
-
-impl Folder for Unreadable {
-    fn names(&self) -> io::Result<Vec<String>> {
-        self.0.names()
-    }
-
-    fn read(&self, name: &str, most: u64) -> io::Result<Vec<u8>> {
-        if name == self.1 { Err(io::Error::other("bad sector")) } else { self.0.read(name, most) }
-    }
-
-    fn write(&mut self, name: &str, parts: &[&[u8]]) -> io::Result<()> {
-        self.0.write(name, parts)
-    }
-
-    fn append(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        self.0.append(name, bytes)
-    }
-
-    fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
-        self.0.rename(from, to)
-    }
-
-    fn remove(&mut self, name: &str) -> io::Result<()> {
-        self.0.remove(name)
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        self.0.sync()
-    }
 }
 
 #[test]
@@ -252,14 +235,13 @@ fn a_file_that_cannot_be_read_is_named_and_left_and_the_others_are_there() {
     }
     let bad = name(&all[0].0.hash());
     let mut found = Vec::new();
-    let unreadable = Unreadable(folder.clone(), bad.clone());
+    let unreadable = Faulty::unreadable(&folder, &bad);
     let (_, problems) = Store::open(unreadable, 100, |it| found.push(it)).expect("it begins");
     assert_eq!(problems, [Problem::Medium(format!("{bad}: bad sector"))]);
     assert_eq!((found.len(), found[0].bundle.id()), (1, &all[1].0));
     assert_eq!(open(&folder).1.len(), 2, "it is there when the medium gives it again");
-    let unreadable = Unreadable(folder, SEEN.to_owned());
-    let mut other = unreadable.0.clone();
-    other.write(SEEN, &[]).expect("written");
+    folder.clone().write(SEEN, &[]).expect("written");
+    let unreadable = Faulty::unreadable(&folder, SEEN);
     let error = Store::open(unreadable, 100, |_| ()).expect_err("everything would be new");
     assert_eq!(error.to_string(), "seen: bad sector");
 }

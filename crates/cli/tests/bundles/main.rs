@@ -196,10 +196,8 @@ fn a_report_that_cannot_be_printed_stays_at_the_node() {
     let id = earth.send("dtn://earth/mail", &file, &asks);
     earth.recv("mail", &inbox).line();
     let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
-    let mut command = bentpipe();
-    command.args(["bundle", "recv", "--endpoint", "reports", "--once", "--node"]);
-    command.arg(earth.store()).arg("--dir").arg(&inbox).stdout(full);
-    assert!(!command.status().expect("it starts").success());
+    let ended = earth.recv_once("reports", &inbox).stdout(full).status().expect("it starts");
+    assert!(!ended.success());
     let line = earth.recv("reports", &inbox).line();
     assert!(line.ends_with(&format!("{id}: delivered, reason 0")), "{line}");
 }
@@ -241,11 +239,7 @@ fn what_cannot_be_written_stays_at_the_node() {
     let numbers = said("id").split_once('@').expect("a source").0.to_owned();
     let obstacle = inbox.join(format!("{numbers}-{}", said("hash")));
     fs::create_dir_all(&obstacle).expect("a directory");
-    let receive = || {
-        let mut command = bentpipe();
-        command.args(["bundle", "recv", "--endpoint", "mail", "--once", "--node"]);
-        command.arg(earth.store()).arg("--dir").arg(&inbox).output().expect("it starts")
-    };
+    let receive = || earth.recv_once("mail", &inbox).output().expect("it starts");
     let failed = receive();
     let said = String::from_utf8_lossy(&failed.stderr);
     assert!(failed.status.code() == Some(1) && said.contains(&numbers), "{said}");

@@ -126,6 +126,14 @@ impl Node {
         Running::start(command.arg("--dir").arg(inbox))
     }
 
+    /// Takes one bundle that comes for a service, and ends.
+    pub(crate) fn recv_once(&self, service: &str, inbox: &Path) -> Command {
+        let mut command = bentpipe();
+        command.args(["bundle", "recv", "--once", "--endpoint", service, "--node"]);
+        command.arg(self.store()).arg("--dir").arg(inbox);
+        command
+    }
+
     /// What it holds, the last line of `bundle list`.
     pub(crate) fn list(&self) -> String {
         let mut command = bentpipe();

@@ -75,7 +75,7 @@ pub(crate) fn demo(args: &Demo) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Looks at all links, side by side: each of them has a long run that the others need not wait for.
+/// Compares the protocols over each link, side by side: each has a long run that the others need not wait for.
 fn all_links(reps: u64, bar: &Bar) -> Result<Vec<Link>, ScenarioError> {
     std::thread::scope(|scope| {
         let compares =
