@@ -45,8 +45,8 @@ for target in "$@"; do
     rustup target add "$target"
     exe='' suffix='' features='' build=zigbuild wheel=''
     case $target in
-        # The oldest glibc that is served.
-        *-linux-gnu) suffix=.2.17 wheel='--zig --compatibility manylinux2014' ;;
+        # The oldest glibc that is served: what bundles take links `getrandom`, which came with 2.25.
+        *-linux-gnu) suffix=.2.28 wheel='--zig --compatibility manylinux_2_28' ;;
         *-linux-musl) wheel='--zig --compatibility musllinux_1_2' ;;
         # What the other features take is Linux' own (docs/open-points.md says what). With zig maturin exports a name that is not there.
         *-windows-*)
