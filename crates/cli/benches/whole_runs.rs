@@ -45,7 +45,7 @@ fn figures() {
     let experiments = find(&["xstp".to_owned()]).expect("the experiments");
     let start = ProcessTime::now();
     let options = SweepOptions::default();
-    let result = black_box(run_all(&experiments, &options, &()).expect("a result"));
+    let result = black_box(run_all(&experiments, &options, None, &()).expect("a result"));
     let seconds = start.elapsed().as_secs_f64();
     println!("all {} figures of the XSTP paper: {seconds:.1} CPU s", result.experiments.len());
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -219,6 +220,86 @@ fn the_queue_of_a_process_that_was_killed_is_replaced_and_that_of_a_living_one_i
     assert!(is_gone(&destination) && is_gone(&source));
 }
 
+/// The same channel with a flow whose file is small and arrives within seconds.
+fn small(dir: &TempDir) -> PathBuf {
+    let path = dir.path().join("small.toml");
+    let text =
+        SCENARIO.replace("1 MB\"", "200 kB\"\nchunk = \"1000 B\"\nxstp = { preset = \"paper\" }");
+    fs::write(&path, text).expect("written");
+    path
+}
+
+#[test]
+fn a_scenario_runs_in_three_processes_and_says_what_the_simulator_says_of_it() {
+    let dir = TempDir::new().expect("a directory");
+    let scenario = small(&dir);
+    let output =
+        bentpipe(&["run", "--via", "mqueue", "--seed", "3", "--json"]).arg(&scenario).output();
+    let output = output.expect("it runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let real: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let output = bentpipe(&["run", "--seed", "3", "--json"]).arg(&scenario).output();
+    let simulated: Value = serde_json::from_slice(&output.expect("it runs").stdout).expect("JSON");
+    for same in ["name", "protocol", "controller", "complete", "failure", "delivered_bytes"] {
+        assert_eq!(real["flows"][0][same], simulated["flows"][0][same], "{same}");
+    }
+    assert_eq!(real["flows"][0]["complete"], true);
+    assert_eq!(real["seed"], 3);
+    let sent =
+        |run: &Value, what: &str| run["flows"][0]["source"][what].as_u64().expect("a number");
+    assert_eq!(sent(&real, "payload_bytes"), 200_000);
+    assert!(sent(&real, "retransmitted_segments") > 0);
+    // What left the source entered the links, its END and what came after the last look excepted.
+    let entered = real["links"][0]["packets"].as_u64().expect("a number");
+    assert!(entered.abs_diff(sent(&real, "segments_sent")) <= 3, "{real}");
+}
+
+#[test]
+fn an_experiment_runs_in_real_time_at_some_of_its_points() {
+    let dir = TempDir::new().expect("a directory");
+    let own = dir.path().join("own.toml");
+    let scenario = small(&dir);
+    let experiment = format!(
+        r#"
+id = "own"
+title = "Loss"
+scenario = "{}"
+replications = 2
+variants = [{{ name = "off", set = {{ "flows.file.xstp.probing" = "false" }} }}, {{ name = "on" }}]
+[[sweeps]]
+name = "loss"
+x_label = "loss"
+points = [
+  {{ x = 0, set = {{ "links.space.xdeldrop.bad.drop" = "0.0" }} }},
+  {{ x = 10, set = {{ "links.space.xdeldrop.bad.drop" = "0.1" }} }},
+]
+[[figures]]
+figure = "1"
+title = "Throughput"
+sweep = "loss"
+metric = "effective_throughput"
+[[figures.claims]]
+text = "it is slower with losses"
+trend = {{ variant = "on", direction = "falling", xs = [0, 10] }}
+"#,
+        scenario.display()
+    );
+    fs::write(&own, experiment).expect("written");
+    let output =
+        bentpipe(&["reproduce", "--via", "mqueue", "--points", "10", "--json"]).arg(&own).output();
+    let output = output.expect("it runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let figure = &result["experiments"][0];
+    assert_eq!(figure["claims"], Value::Array(Vec::new()));
+    let points = figure["points"].as_array().expect("points");
+    assert_eq!(points.len(), 2);
+    for point in points {
+        assert_eq!((point["x"].as_f64(), point["n"].as_u64()), (Some(10.0), Some(2)), "{point}");
+        assert!(point["mean"].as_f64() > Some(0.0), "{point}");
+    }
+}
+
 #[test]
 fn options_that_do_not_go_together_are_refused_with_what_would_be_right() {
     for (args, hint) in [
@@ -234,6 +315,14 @@ fn options_that_do_not_go_together_are_refused_with_what_would_be_right() {
         ),
         (&["send", "Cargo.toml", "3"], "--peer"),
         (&["emulate", "geo"], "--udp"),
+        (&["run", "geo", "--via", "mqueue"], "geo: with --via mqueue `encapsulation`"),
+        (
+            &["run", "leo", "--via", "mqueue", "--set", "flows.file.protocol=tcp"],
+            "with --via mqueue the flow is of XSTP",
+        ),
+        (&["run", "leo", "--via", "mqueue", "--wire"], "--wire"),
+        (&["reproduce", "E12", "--via", "mqueue"], "E12, `sample_every`: only the simulator"),
+        (&["reproduce", "E3", "--points", "4"], "there is no 4 among 1, 3"),
     ] {
         let output = bentpipe(args).output().expect("it runs");
         assert_eq!(output.status.code(), Some(2), "{args:?}");

@@ -28,5 +28,5 @@ pub mod storms;
 pub mod sweep;
 pub mod validation;
 
-pub use experiment::{Experiment, SweepOptions};
+pub use experiment::{Experiment, Laboratory, SweepOptions};
 pub use progress::Progress;

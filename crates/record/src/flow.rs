@@ -3,13 +3,13 @@
 use std::ops::AddAssign;
 
 use bentpipe_units::Span;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Quantiles;
 
 /// What one endpoint of a connection sent and received. Bytes are counted where a segment leaves the
 /// transport, header and payload, whether or not the network then loses it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransportCounters {
     /// Segments sent.
     pub segments_sent: u64,
@@ -145,7 +145,7 @@ impl AddAssign for TransportCounters {
 }
 
 /// What probing did (paper, section 4).
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProbingSummary {
     /// Cycles begun.
     pub cycles: u64,
@@ -163,7 +163,8 @@ pub struct ProbingSummary {
     pub probes: u64,
     /// Mean length of the ended cycles in seconds.
     pub mean_cycle_seconds: f64,
-    /// The first cycles, one by one.
+    /// The first cycles, one by one. A record that is read has none.
+    #[serde(skip_deserializing)]
     pub first_cycles: Vec<ProbingCycle>,
 }
 

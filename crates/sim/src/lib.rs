@@ -53,6 +53,7 @@ mod wire_mode;
 
 pub use agent_queues::hold_before_agents;
 pub use agents::{AgentPlace, AgentSpec};
+pub use app::pattern;
 pub use capture::{Capture, CaptureError};
 pub use envelope::Envelope;
 pub use observer::{Observer, PacketSeen, Silent};

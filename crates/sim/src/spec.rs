@@ -386,13 +386,13 @@ pub struct SourceSpec {
 
 impl SourceSpec {
     /// Bytes that the application writes for its file, the headers of its messages included; `None` without end.
-    pub(crate) fn stream_size(&self) -> Option<ByteCount> {
+    pub fn stream_size(&self) -> Option<ByteCount> {
         let body = (self.chunk - self.message_header).get().max(1);
         self.size.map(|size| size + self.message_header * size.get().div_ceil(body))
     }
 
     /// Bytes of the file among the first `bytes` of what the application writes.
-    pub(crate) const fn file_bytes(&self, bytes: u64) -> u64 {
+    pub const fn file_bytes(&self, bytes: u64) -> u64 {
         let (chunk, header) = (self.chunk.get(), self.message_header.get());
         if header == 0 || chunk == 0 {
             return bytes;

@@ -6,6 +6,8 @@ mod emulate;
 mod gateway;
 #[cfg(feature = "net")]
 pub(crate) mod net;
+#[cfg(all(feature = "net", feature = "sim"))]
+mod process;
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(feature = "sim")]
@@ -24,6 +26,8 @@ use clap_complete::Shell;
 pub(crate) use emulate::Emulate;
 #[cfg(feature = "gateway")]
 pub(crate) use gateway::Gateway;
+#[cfg(all(feature = "net", feature = "sim"))]
+pub(crate) use process::{Process, Role};
 #[cfg(feature = "serve")]
 pub(crate) use serve::Serve;
 #[cfg(feature = "top")]
@@ -61,6 +65,10 @@ pub(crate) enum Command {
     #[cfg(all(feature = "net", feature = "sim"))]
     #[command(after_help = emulate::EMULATE_EXAMPLES)]
     Emulate(Box<Emulate>),
+    /// Be one of the processes of a run over message queues
+    #[cfg(all(feature = "net", feature = "sim"))]
+    #[command(hide = true)]
+    Process(Process),
     #[cfg(feature = "net")]
     #[command(flatten)]
     Files(Box<net::Files>),

@@ -10,6 +10,8 @@ mod gateway;
 mod log;
 #[cfg(feature = "net")]
 mod net;
+#[cfg(all(feature = "net", feature = "sim"))]
+mod processes;
 #[cfg(any(feature = "net", feature = "top"))]
 mod runtime;
 #[cfg(feature = "serve")]
@@ -41,6 +43,8 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
         Command::Simulator(command) => sim::execute(*command),
         #[cfg(all(feature = "net", feature = "sim"))]
         Command::Emulate(args) => emulate::emulate(&args),
+        #[cfg(all(feature = "net", feature = "sim"))]
+        Command::Process(args) => processes::process(&args),
         #[cfg(feature = "net")]
         Command::Files(command) => net::execute(*command),
         #[cfg(feature = "gateway")]

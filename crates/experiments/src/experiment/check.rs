@@ -42,6 +42,53 @@ impl Experiment {
         Ok(())
     }
 
+    /// Checks that its metrics need a summary of each run only.
+    ///
+    /// # Errors
+    /// When it watches runs or takes samples of them.
+    pub(super) fn check_unwatched(&self) -> Result<(), ScenarioError> {
+        let message = "only the simulator does that: this experiment runs nowhere else";
+        if self.watch.is_some() {
+            return self.wrong("watch", message);
+        }
+        if self.sample_every.is_some() {
+            return self.wrong("sample_every", message);
+        }
+        Ok(())
+    }
+
+    /// The experiment at some of its places; at all of them if none is given. Claims are about all places, so that there are
+    /// none where some are left out, and neither are sweeps of which nothing is left.
+    ///
+    /// # Errors
+    /// When no sweep has one of the places.
+    pub(super) fn at(&self, points: &[f64]) -> Result<Self, ScenarioError> {
+        let mut some = self.clone();
+        if points.is_empty() {
+            return Ok(some);
+        }
+        let known = self.sweeps.iter().flat_map(|sweep| &sweep.points).map(|point| point.x);
+        let known: Vec<f64> = known.collect();
+        if let Some(missing) = points.iter().find(|point| !known.contains(point)) {
+            let mut there = known.clone();
+            there.sort_unstable_by(f64::total_cmp);
+            there.dedup();
+            let there: Vec<String> = there.iter().map(f64::to_string).collect();
+            let message = format!("there is no {missing} among {}", there.join(", "));
+            return self.wrong("points", message);
+        }
+        for sweep in &mut some.sweeps {
+            sweep.points.retain(|point| points.contains(&point.x));
+        }
+        some.sweeps.retain(|sweep| !sweep.points.is_empty());
+        let kept = |name: &str| some.sweeps.iter().any(|sweep| sweep.name == name);
+        some.figures.retain(|figure| kept(&figure.sweep));
+        for figure in &mut some.figures {
+            figure.claims.clear();
+        }
+        Ok(some)
+    }
+
     fn wrong<T>(&self, key: &str, message: impl Into<String>) -> Result<T, ScenarioError> {
         let (source, key) = (self.id.clone(), Some(key.to_owned()));
         Err(ScenarioError { source, line: None, key, message: message.into() })
@@ -171,6 +218,30 @@ better = { variant = "bentpipe", than = "cubic", at = [1] }
     #[test]
     fn an_experiment_of_one_s_own_needs_no_paper() {
         check("Loss", "Loss").expect("an experiment");
+    }
+
+    #[test]
+    fn some_of_its_points_are_run_and_nothing_is_claimed_of_them() {
+        let own = Experiment::parse("own.toml", OWN).expect("an experiment");
+        let some = own.at(&[1.0]).expect("a point");
+        assert_eq!(some.sweeps[0].points.iter().map(|point| point.x).collect::<Vec<_>>(), [1.0]);
+        assert!(some.figures[0].claims.is_empty());
+        assert_eq!(own.at(&[]).expect("all").figures[0].claims.len(), 1);
+        let error = own.at(&[1.0, 4.0]).expect_err("no such point").to_string();
+        assert!(error.contains("`points`: there is no 4 among 0, 1"), "{error}");
+    }
+
+    #[test]
+    fn what_is_watched_runs_in_the_simulator_only() {
+        for (key, value) in [
+            ("sample_every", "sample_every = \"1 s\"\n"),
+            ("watch", "watch = { from = \"1 s\" }\n"),
+        ] {
+            let text = format!("{value}{OWN}");
+            let own = Experiment::parse("own.toml", &text).expect("an experiment");
+            let error = own.check_unwatched().expect_err(key).to_string();
+            assert!(error.contains(&format!("`{key}`: only the simulator")), "{error}");
+        }
     }
 
     #[test]

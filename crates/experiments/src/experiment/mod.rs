@@ -18,6 +18,6 @@ pub use named::find;
 pub use spec::{Experiment, FigureSpec, PointSpec, SweepSpec, VariantSpec};
 pub use stats::Estimate;
 pub(crate) use sweep::in_pool;
-pub use sweep::{SweepOptions, run_all};
+pub use sweep::{Laboratory, SweepOptions, run_all};
 pub use trace::Trace;
 pub use watch::WatchSpec;

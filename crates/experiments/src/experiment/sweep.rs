@@ -1,10 +1,11 @@
 //! Running experiments: every point, variant and replication, spread over the cores.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bentpipe_record::{Experiments, Figure, Point, RunSummary};
-use bentpipe_scenario::{Override, ScenarioError};
-use bentpipe_sim::{BuildError, RunSpec, run};
+use bentpipe_scenario::{Override, Scenario, ScenarioError};
+use bentpipe_sim::{RunSpec, run};
 use bentpipe_units::Span;
 use rayon::prelude::*;
 
@@ -25,6 +26,17 @@ pub struct SweepOptions {
     pub jobs: Option<usize>,
     /// Values of every scenario, over those of points and variants.
     pub set: Vec<Override>,
+    /// Places on the x axes; none for all. What is claimed of all of them is not judged by some.
+    pub points: Vec<f64>,
+}
+
+/// Where scenarios happen that are not simulated.
+pub trait Laboratory: Sync {
+    /// Lets one happen once.
+    ///
+    /// # Errors
+    /// When it cannot happen there, or something went wrong.
+    fn run(&self, scenario: &Scenario, seed: u64) -> Result<RunSummary, String>;
 }
 
 /// Values of one metric over the replications, for one place and variant.
@@ -67,6 +79,8 @@ struct Job {
     sweep: usize,
     variant: usize,
     point: usize,
+    scenario: Arc<Scenario>,
+    seed: u64,
     spec: RunSpec,
     /// Time between samples, if there are any.
     every: Option<Span>,
@@ -75,37 +89,49 @@ struct Job {
 
 impl Job {
     /// Lets the run happen, watched or sampled if it is to be.
-    fn run(&self) -> Result<(RunSummary, Trace), BuildError> {
+    fn run(&self, laboratory: Option<&dyn Laboratory>) -> Result<(RunSummary, Trace), String> {
         let mut trace = Trace::new(&self.spec, self.every);
+        if let Some(laboratory) = laboratory {
+            return Ok((laboratory.run(&self.scenario, self.seed)?, trace));
+        }
+        let failed = |error: bentpipe_sim::BuildError| error.to_string();
         let Some(watch) = self.watch else {
-            return Ok((run(&self.spec, &mut trace)?, trace));
+            return Ok((run(&self.spec, &mut trace).map_err(failed)?, trace));
         };
         let mut watch = Watch::new(watch, self.spec.flows.len());
-        let summary = run(&self.spec, &mut watch)?;
+        let summary = run(&self.spec, &mut watch).map_err(failed)?;
         Ok((RunSummary { steady: Some(watch.steady()), ..summary }, trace))
     }
 }
 
-/// Runs experiments and judges them.
+/// Runs experiments and judges them, in the simulator or in a laboratory.
 ///
 /// # Errors
-/// When an experiment is not valid.
+/// When an experiment is not valid, has none of the points, or a run failed.
 pub fn run_all(
     experiments: &[Experiment],
     options: &SweepOptions,
+    laboratory: Option<&dyn Laboratory>,
     progress: &dyn Progress,
 ) -> Result<Experiments, ScenarioError> {
+    for experiment in experiments {
+        experiment.check()?;
+        if laboratory.is_some() {
+            experiment.check_unwatched()?;
+        }
+    }
+    let some = experiments.iter().map(|experiment| experiment.at(&options.points));
+    let experiments = &some.collect::<Result<Vec<_>, _>>()?[..];
     let mut sweeps = Vec::new();
     let mut jobs = Vec::new();
     for (number, experiment) in experiments.iter().enumerate() {
-        experiment.check()?;
         for sweep in &experiment.sweeps {
             plan(experiment, sweep, sweeps.len(), options, &mut jobs)?;
             sweeps.push((number, sweep));
         }
     }
     progress.total(jobs.len() as u64);
-    let work = || -> Vec<Result<Vec<f64>, ScenarioError>> {
+    let work = || -> Result<Vec<Vec<f64>>, ScenarioError> {
         jobs.par_iter()
             .map(|job| {
                 if !progress.is_wanted() {
@@ -116,22 +142,21 @@ pub fn run_all(
                         message: "broken off".to_owned(),
                     });
                 }
-                let done = job.run().map_err(|error| ScenarioError {
+                let done = job.run(laboratory).map_err(|message| ScenarioError {
                     source: job.spec.name.clone(),
                     line: None,
                     key: None,
-                    message: error.to_string(),
+                    message,
                 });
                 progress.done();
                 done.map(|(run, trace)| take_metrics(&Outcome { run: &run, trace: &trace }))
             })
             .collect()
     };
-    let taken = in_pool(options.jobs, work);
+    let taken = in_pool(options.jobs, work)?;
     let mut results: Vec<SweepResult> =
         sweeps.iter().map(|(number, sweep)| empty(&experiments[*number], sweep)).collect();
     for (job, metrics) in jobs.iter().zip(taken) {
-        let metrics = metrics?;
         let (number, _) = sweeps[job.sweep];
         let variant = &experiments[number].variants[job.variant].name;
         for (metric, value) in METRICS.iter().zip(metrics) {
@@ -166,12 +191,15 @@ fn plan(
     for (point_number, point) in sweep.points.iter().enumerate() {
         for (variant_number, variant) in experiment.variants.iter().enumerate() {
             let scenario = experiment.scenario(sweep, point, variant)?.with(&options.set)?;
+            let scenario = Arc::new(scenario);
             for seed in 1..=reps {
                 let spec = scenario.run_spec(Some(seed), false)?;
                 jobs.push(Job {
                     sweep: number,
                     variant: variant_number,
                     point: point_number,
+                    scenario: scenario.clone(),
+                    seed,
                     spec,
                     every: experiment.sample_every.map(|every| every.0),
                     watch: experiment.watch,

@@ -10,6 +10,8 @@ use bentpipe_wire::xstp::PLAIN_HEADER;
 
 use bentpipe_association::Tuning;
 
+use super::queue::MESSAGE;
+
 /// The settings of the XSTP paper's experiments (section 5), with what the user says: segments of
 /// 1,000 bytes, buffers of 64,000, three POLLs per round trip. Unlike there, probing is on unless it is
 /// said otherwise or a rate is given, and a peer that falls silent ends the connection.
@@ -31,9 +33,14 @@ pub fn config(tuning: &Tuning) -> Result<Arc<Config>, BuildError> {
     }))
 }
 
+/// Whether the longest segment of a connection fits into a message: data, a POLL, a report and an ENDAK in one.
+pub fn fits(config: &Config) -> bool {
+    let blocks = PLAIN_HEADER + 4 + 12 + 4 * config.stat_max_gaps as usize + 4;
+    HEADER + blocks + usize::from(config.mss) <= MESSAGE
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::queue::MESSAGE;
     use super::*;
 
     #[test]
@@ -56,8 +63,7 @@ mod tests {
     #[test]
     fn the_largest_segment_fits_into_a_message() {
         let settings = config(&Tuning::default()).expect("settings");
-        // Data, a POLL, a report and an ENDAK in one.
-        let blocks = PLAIN_HEADER + 4 + 12 + 4 * settings.stat_max_gaps as usize + 4;
-        assert!(HEADER + blocks + usize::from(settings.mss) <= MESSAGE);
+        assert!(fits(&settings));
+        assert!(!fits(&Config { mss: 1400, ..(*settings).clone() }));
     }
 }

@@ -15,7 +15,7 @@ mod routes;
 
 pub use bentpipe_wire::qlp::{BadNode, Frame, Header, NodeId};
 
-pub use self::config::config;
+pub use self::config::{config, fits};
 pub use self::framing::Framing;
 pub use self::interface::Counters;
 pub use self::node::Node;

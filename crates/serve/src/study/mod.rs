@@ -164,6 +164,7 @@ fn of_paper(waiting: &Waiting<'_>, experiment: &str, reps: Option<u64>) -> Resul
         return Err(Wrong::plain(format!("{reps} seeds of each point: at most {MOST_SEEDS}")));
     }
     let found = find(&[experiment.to_owned()])?;
-    let experiments = run_all(&found, &SweepOptions { reps, ..SweepOptions::default() }, waiting)?;
+    let experiments =
+        run_all(&found, &SweepOptions { reps, ..SweepOptions::default() }, None, waiting)?;
     Ok(Told::Reproduced { experiments: Box::new(experiments) })
 }

@@ -1,7 +1,7 @@
 //! Applications at the ends of connections.
 
 mod bulk;
-pub(crate) mod pattern;
+pub mod pattern;
 mod sink;
 pub(crate) mod socket;
 

@@ -3,7 +3,7 @@
 /// Length after which the pattern repeats. Prime, so that no chunk size hides a shift.
 const PERIOD: usize = 65_537;
 /// Longest piece that lies in one place: the longest payload of a segment.
-pub(crate) const LONGEST: usize = 65_535;
+pub const LONGEST: usize = 65_535;
 
 static PATTERN: [u8; PERIOD + LONGEST] = pattern();
 
@@ -26,14 +26,14 @@ const fn pattern() -> [u8; PERIOD + LONGEST] {
 }
 
 /// The `len` bytes (at most [`LONGEST`]) at `offset` of the stream.
-pub(crate) fn slice(offset: u64, len: usize) -> &'static [u8] {
+pub fn slice(offset: u64, len: usize) -> &'static [u8] {
     let start = (offset % PERIOD as u64) as usize;
     &PATTERN[start..start + len.min(LONGEST)]
 }
 
 /// The first place where `bytes` are not what the stream has at `offset`.
 #[inline]
-pub(crate) fn first_difference(offset: u64, bytes: &[u8]) -> Option<u64> {
+pub fn first_difference(offset: u64, bytes: &[u8]) -> Option<u64> {
     // The very same memory needs no comparison. Most of the pattern is there twice.
     let start = (offset % PERIOD as u64) as usize;
     let is_at = |start: usize| {

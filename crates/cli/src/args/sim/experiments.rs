@@ -10,6 +10,7 @@ pub(super) const REPRODUCE_EXAMPLES: &str = "Examples:
   bentpipe reproduce xstp                 the XSTP paper: E1 to E8, E38
   bentpipe reproduce s1                   the study of TCP over GEO and LEO: E9 to E18, E37
   bentpipe reproduce E3 --reps 40 --out figures/
+  bentpipe reproduce E3 --via mqueue --points 5,15 --reps 3
   bentpipe reproduce E1 E3 --set flows.file.xstp.timer_clock=exact
   bentpipe reproduce my.toml              an experiment of your own
   bentpipe reproduce all --json > result.json
@@ -30,7 +31,14 @@ pub(crate) struct Reproduce {
     /// Change a value of all scenarios
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<Override>,
-    /// Threads; the result is the same for any number [default: one per core]
+    /// Places on the x axes; what is claimed of all of them is not judged then [default: all]
+    #[arg(long, value_name = "X,...", value_delimiter = ',')]
+    pub(crate) points: Vec<f64>,
+    /// Not simulated but in real time, as its authors ran it: `mqueue`, three processes for each run, joined by message queues
+    #[cfg(feature = "net")]
+    #[arg(long, value_name = "WHAT", value_parser = ["mqueue"])]
+    pub(crate) via: Option<String>,
+    /// Threads, of which the result does not depend; with --via runs at the same time [default: one per core, or 12 runs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// Write CSV, JSON, SVG and Vega-Lite for each figure into this directory

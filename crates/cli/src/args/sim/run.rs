@@ -47,6 +47,7 @@ pub(super) const RUN_EXAMPLES: &str = "Examples:
   bentpipe run geo --pcap geo.pcapng --pcap-link satellite --samples geo.csv
   bentpipe run handoff --svg handoff.svg
   bentpipe run handoff --wire --json
+  bentpipe run handoff --via mqueue
   bentpipe run --profile starlink --from London --to Boston --set flows.file.protocol=tcp
 
 With --profile the network is a constellation and two places. The flow and the links are those of the built-in
@@ -68,6 +69,11 @@ pub(crate) struct Run {
     /// Encode every packet, flip real bits, check real checksums; the result is the same
     #[arg(long)]
     pub(crate) wire: bool,
+    /// Not simulated but in real time: `mqueue`, three processes of this machine that are joined by message queues. For a flow of
+    /// XSTP that sends a file
+    #[cfg(feature = "net")]
+    #[arg(long, value_name = "WHAT", value_parser = ["mqueue"], conflicts_with_all = ["wire", "samples", "svg", "pcap"])]
+    pub(crate) via: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

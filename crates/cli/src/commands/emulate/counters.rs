@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use bentpipe_link::{Carried, Counters, Direction, Path};
 use bentpipe_net::qlp;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
@@ -22,20 +22,20 @@ struct Report {
 }
 
 /// What became of the packets of one direction.
-#[derive(Debug, Serialize)]
-struct OneWay {
-    packets: u64,
-    bytes: u64,
-    delivered: u64,
-    delivered_bytes: u64,
-    lost_queue_full: u64,
-    lost_early: u64,
-    lost: u64,
-    marked: u64,
-    acks_filtered: u64,
-    acks_added: u64,
-    suppressed: u64,
-    sent_by_agents: u64,
+#[derive(Debug, Serialize, Deserialize)]
+pub(in crate::commands) struct OneWay {
+    pub(in crate::commands) packets: u64,
+    pub(in crate::commands) bytes: u64,
+    pub(in crate::commands) delivered: u64,
+    pub(in crate::commands) delivered_bytes: u64,
+    pub(in crate::commands) lost_queue_full: u64,
+    pub(in crate::commands) lost_early: u64,
+    pub(in crate::commands) lost: u64,
+    pub(in crate::commands) marked: u64,
+    pub(in crate::commands) acks_filtered: u64,
+    pub(in crate::commands) acks_added: u64,
+    pub(in crate::commands) suppressed: u64,
+    pub(in crate::commands) sent_by_agents: u64,
 }
 
 impl From<&Counters> for OneWay {

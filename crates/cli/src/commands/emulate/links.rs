@@ -47,7 +47,7 @@ impl Links {
     }
 
     /// Whether agents stand on them, which see packets of IP only.
-    pub(super) fn have_agents(&self) -> bool {
+    pub(in crate::commands) fn have_agents(&self) -> bool {
         matches!(&self.passed, Passed::Links(way) if !way.agents.is_empty())
     }
 
@@ -77,7 +77,7 @@ impl Links {
     }
 
     /// What they are called, in order.
-    pub(super) fn names(&self) -> String {
+    pub(in crate::commands) fn names(&self) -> String {
         match &self.passed {
             Passed::Links(way) => {
                 let names: Vec<&str> = way.hops.iter().map(|hop| hop.name.as_str()).collect();

@@ -16,6 +16,7 @@ use crate::args::Emulate;
 use crate::commands::sim::changed;
 use crate::failure::Failure;
 use counters::Live;
+pub(super) use counters::OneWay;
 pub(super) use links::Links;
 use signals::Signals;
 

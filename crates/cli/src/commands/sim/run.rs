@@ -5,11 +5,15 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use bentpipe_record::{RunSummary, Sample};
+#[cfg(feature = "net")]
+use bentpipe_scenario::Scenario;
 use bentpipe_scenario::did_you_mean;
 use bentpipe_sim::{Capture, Observer, PacketSeen, RunSpec};
 use bentpipe_units::{Instant, Span};
 
 use crate::args::sim::Run;
+#[cfg(feature = "net")]
+use crate::commands::processes;
 use crate::commands::sim::changed;
 use crate::commands::sim::json::print_json;
 use crate::failure::Failure;
@@ -24,6 +28,10 @@ const SAMPLE_EVERY: Span = Span::from_millis(100);
 /// Runs a scenario and prints what became of it.
 pub(crate) fn run(args: &Run) -> Result<(), Failure> {
     let scenario = changed(&args.source.open()?, &args.overrides)?;
+    #[cfg(feature = "net")]
+    if args.via.is_some() {
+        return in_real_time(args, &scenario);
+    }
     let spec = scenario.run_spec(args.seed, args.wire)?;
     let every = scenario.file().sample_every.map_or(SAMPLE_EVERY, |every| every.0);
     let mut files = Files::create(args, &spec, every, &scenario.reads())?;
@@ -39,6 +47,17 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
         writeln!(std::io::stdout(), "wrote {}", path.display())?;
     }
     Ok(())
+}
+
+/// Lets it happen in three processes.
+#[cfg(feature = "net")]
+fn in_real_time(args: &Run, scenario: &Scenario) -> Result<(), Failure> {
+    let seed = args.seed.unwrap_or(scenario.file().seed);
+    let summary = processes::run(scenario, seed)?;
+    if args.json {
+        return print_json(&summary);
+    }
+    Ok(summary::print_real(&summary, &mut std::io::stdout().lock())?)
 }
 
 /// Samples and packets on their way into files.

@@ -25,6 +25,21 @@ pub(crate) fn print(
     for (flow, limits) in run.flows.iter().zip(limits) {
         print_flow(flow, limits.as_deref(), out)?;
     }
+    print_links(run, out)
+}
+
+/// Prints the summary of a run that was not simulated.
+#[cfg(feature = "net")]
+pub(crate) fn print_real(run: &RunSummary, out: &mut impl Write) -> io::Result<()> {
+    let seconds = run.simulated_seconds;
+    writeln!(out, "{}, seed {}: {seconds:.3} seconds in real time\n", run.scenario, run.seed)?;
+    for flow in &run.flows {
+        print_flow(flow, None, out)?;
+    }
+    print_links(run, out)
+}
+
+fn print_links(run: &RunSummary, out: &mut impl Write) -> io::Result<()> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(["link", "from", "to", "packets", "delivered", "corrupt", "lost"]);

@@ -6,11 +6,15 @@ use std::io::Write;
 use std::path::Path;
 
 use bentpipe_experiments::Experiment;
+#[cfg(feature = "net")]
+use bentpipe_experiments::Laboratory;
 use bentpipe_experiments::experiment::{SweepOptions, find, metric, run_all};
 use bentpipe_record::{Experiments, Figure, Tally};
 use serde_json::{Value, json};
 
 use crate::args::sim::Reproduce;
+#[cfg(feature = "net")]
+use crate::commands::processes;
 use crate::commands::sim::json::{print_json, to_json};
 use crate::failure::Failure;
 use crate::output::sim::figure::{bars, lines, vega};
@@ -24,7 +28,13 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Failure> {
         reps: args.reps,
         jobs: args.jobs.map(usize::from),
         set: args.overrides.clone(),
+        points: args.points.clone(),
     };
+    #[cfg(feature = "net")]
+    let (options, laboratory) = place(args, options);
+    #[cfg(not(feature = "net"))]
+    let laboratory = None;
+    let origin = Origin { options: &options, in_real_time: laboratory.is_some() };
     // Before the work, not after it.
     if let Some(dir) = &args.out {
         std::fs::create_dir_all(dir).map_err(|error| Failure::writing(dir, error))?;
@@ -32,12 +42,12 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     let used: Vec<&Path> = args.ids.iter().map(Path::new).collect();
     let report = args.report.as_deref().map(|path| Reserved::new(path, used)).transpose()?;
     let bar = Bar::new();
-    let result = run_all(&experiments, &options, &bar)?;
+    let result = run_all(&experiments, &options, laboratory, &bar)?;
     bar.finish();
     if let Some(dir) = &args.out {
         for figure in &result.experiments {
             let experiment = experiments.iter().find(|experiment| experiment.id == figure.id);
-            write_files(dir, figure, experiment, &options)?;
+            write_files(dir, figure, experiment, &origin)?;
         }
         for experiment in &experiments {
             if let Some((figure, network)) = experiment.map()? {
@@ -48,7 +58,7 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     }
     if let Some(file) = report {
         let path = file.path();
-        let page = report::html(&experiments, &result, &options);
+        let page = report::html(&experiments, &result, &origin);
         let page = page.map_err(|error| Failure::writing(path, error))?;
         let written = file.empty()?.write_all(page.as_bytes());
         written.map_err(|error| Failure::writing(path, error))?;
@@ -57,6 +67,37 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Failure> {
         return print_json(&result);
     }
     print(&result, args)
+}
+
+/// Where runs happen, and how many at a time.
+#[cfg(feature = "net")]
+fn place(
+    args: &Reproduce,
+    options: SweepOptions,
+) -> (SweepOptions, Option<&'static dyn Laboratory>) {
+    if args.via.is_none() {
+        return (options, None);
+    }
+    let jobs = options.jobs.or(Some(processes::AT_ONCE));
+    (SweepOptions { jobs, ..options }, Some(&processes::Processes))
+}
+
+/// How results came about.
+struct Origin<'a> {
+    options: &'a SweepOptions,
+    in_real_time: bool,
+}
+
+impl Origin<'_> {
+    /// What `--set` changed in all scenarios.
+    fn changed(&self) -> Vec<String> {
+        self.options.set.iter().map(|change| format!("{}={}", change.key, change.value)).collect()
+    }
+
+    /// Where the runs happened.
+    const fn place(&self) -> &'static str {
+        if self.in_real_time { "in real time, over message queues" } else { "in the simulator" }
+    }
 }
 
 fn print(result: &Experiments, args: &Reproduce) -> Result<(), Failure> {
@@ -87,14 +128,14 @@ fn write_files(
     dir: &Path,
     figure: &Figure,
     experiment: Option<&Experiment>,
-    options: &SweepOptions,
+    origin: &Origin<'_>,
 ) -> Result<(), Failure> {
     let stem = file_stem(&figure.id, &figure.figure);
     let path = dir.join(format!("{stem}.csv"));
     write_csv(&path, figure).map_err(|error| Failure::writing(&path, error))?;
     let path = dir.join(format!("{stem}.json"));
     std::fs::write(&path, to_json(figure)? + "\n").map_err(|e| Failure::writing(&path, e))?;
-    let source = source(figure, experiment, options);
+    let source = source(figure, experiment, origin);
     let label = metric(&figure.metric).map_or("", |metric| metric.label);
     let path = dir.join(format!("{stem}.vl.json"));
     let spec = vega::spec(figure, label, &source);
@@ -105,7 +146,7 @@ fn write_files(
 }
 
 /// What a figure was made of.
-fn source(figure: &Figure, experiment: Option<&Experiment>, options: &SweepOptions) -> Value {
+fn source(figure: &Figure, experiment: Option<&Experiment>, origin: &Origin<'_>) -> Value {
     let runs = figure.points.iter().map(|point| point.n).max().unwrap_or(0);
     json!({
         "experiment": figure.id,
@@ -113,13 +154,9 @@ fn source(figure: &Figure, experiment: Option<&Experiment>, options: &SweepOptio
         "metric": figure.metric,
         "scenario": experiment.map(|experiment| &experiment.scenario),
         "seeds": bars::seeds(runs),
-        "set": changed(options),
+        "set": origin.changed(),
+        "ran": origin.place(),
     })
-}
-
-/// What `--set` changed in all scenarios.
-fn changed(options: &SweepOptions) -> Vec<String> {
-    options.set.iter().map(|change| format!("{}={}", change.key, change.value)).collect()
 }
 
 fn write_csv(path: &Path, figure: &Figure) -> Result<(), csv::Error> {

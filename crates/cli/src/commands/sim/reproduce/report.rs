@@ -3,11 +3,11 @@
 use std::error::Error;
 
 use bentpipe_experiments::experiment::metric;
-use bentpipe_experiments::{Experiment, SweepOptions, library};
+use bentpipe_experiments::{Experiment, library};
 use bentpipe_record::{Bound, Experiments, Figure, Tally};
 use minijinja::{AutoEscape, Environment, Value, context};
 
-use super::{changed, source};
+use super::{Origin, source};
 use crate::output::sim::figure::lines;
 
 const TEMPLATE: &str = include_str!("report.html");
@@ -16,18 +16,20 @@ const TEMPLATE: &str = include_str!("report.html");
 pub(super) fn html(
     experiments: &[Experiment],
     result: &Experiments,
-    options: &SweepOptions,
+    origin: &Origin<'_>,
 ) -> Result<String, Box<dyn Error>> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     let template = environment.template_from_str(TEMPLATE)?;
-    let sections = experiments.iter().map(|experiment| section(experiment, result, options));
+    let sections = experiments.iter().map(|experiment| section(experiment, result, origin));
     let all = Tally::of(result.experiments.iter().flat_map(|figure| &figure.claims));
     Ok(template.render(context! {
         experiments => sections.collect::<Result<Vec<_>, _>>()?,
         said => all.to_string(),
-        reps => options.reps,
-        set => changed(options),
+        reps => origin.options.reps,
+        set => origin.changed(),
+        place => origin.place(),
+        simulated => !origin.in_real_time,
         version => env!("CARGO_PKG_VERSION"),
     })?)
 }
@@ -36,12 +38,12 @@ pub(super) fn html(
 fn section(
     experiment: &Experiment,
     result: &Experiments,
-    options: &SweepOptions,
+    origin: &Origin<'_>,
 ) -> Result<Value, Box<dyn Error>> {
     let figures = || result.experiments.iter().filter(|figure| figure.id == experiment.id);
     let said = Tally::of(figures().flat_map(|figure| &figure.claims)).to_string();
     let drawn: Result<Vec<_>, Box<dyn Error>> =
-        figures().map(|figure| figure_of(figure, experiment, options)).collect();
+        figures().map(|figure| figure_of(figure, experiment, origin)).collect();
     Ok(context! {
         id => experiment.id.as_str(),
         title => experiment.title.as_str(),
@@ -56,10 +58,10 @@ fn section(
 fn figure_of(
     figure: &Figure,
     experiment: &Experiment,
-    options: &SweepOptions,
+    origin: &Origin<'_>,
 ) -> Result<Value, Box<dyn Error>> {
     let label = metric(&figure.metric).map_or("", |metric| metric.label);
-    let svg = lines::svg(figure, label, source(figure, Some(experiment), options))?;
+    let svg = lines::svg(figure, label, source(figure, Some(experiment), origin))?;
     let rows = figure.claims.iter().map(|claim| {
         let verdict = match (claim.holds, claim.informative, claim.bound) {
             (None, ..) => "not judged",

@@ -1,0 +1,215 @@
+//! What each of the three processes does.
+
+use std::io::{self, Read as _, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use bentpipe_association::endpoint::Streams as _;
+use bentpipe_link::Direction;
+use bentpipe_net::qlp::{Connection, Node, NodeId, Router, Routes};
+use bentpipe_record::{ProbingSummary, TransportCounters};
+use bentpipe_scenario::Scenario;
+use bentpipe_sim::{SourceSpec, pattern};
+use bentpipe_transport::Inspect as _;
+use serde::{Deserialize, Serialize};
+use tokio::io::AsyncWriteExt as _;
+use tokio::sync::oneshot;
+
+use super::case::Case;
+use crate::args::{Process, Role};
+use crate::commands::emulate::OneWay;
+use crate::commands::stop::in_runtime;
+use crate::failure::Failure;
+
+/// What a process says when those after it may start.
+pub(super) const READY: &str = "ready";
+/// The service that the source connects to.
+const SERVICE: u16 = 1;
+/// Time for both ends to take leave of each other.
+const LEAVE: Duration = Duration::from_secs(5);
+
+/// What the source saw. Times are nanoseconds since 1970.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Sent {
+    pub(super) began: u64,
+    pub(super) ended: u64,
+    pub(super) counters: TransportCounters,
+    pub(super) probing: Option<ProbingSummary>,
+    pub(super) failure: Option<String>,
+    /// Frames that found a queue full.
+    pub(super) lost: u64,
+}
+
+/// What the destination saw.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Arrived {
+    pub(super) first_at: Option<u64>,
+    pub(super) last_at: Option<u64>,
+    /// Bytes that are those that were sent.
+    pub(super) verified: u64,
+    pub(super) wrong_at: Option<u64>,
+    pub(super) counters: TransportCounters,
+    pub(super) lost: u64,
+}
+
+/// What the router saw.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Passed {
+    pub(super) forward: OneWay,
+    pub(super) returned: OneWay,
+    pub(super) lost: u64,
+}
+
+/// Is one of three processes, until it is done or the one that started it wants it no more.
+pub(crate) fn process(args: &Process) -> Result<(), Failure> {
+    let case = Case::of(&Scenario::open(&args.scenario)?, args.seed)?;
+    let routes: Routes = args.routes.iter().copied().collect();
+    match args.role {
+        Role::Source => in_runtime(source(&case, args.node, routes, args.destination)),
+        Role::Destination => in_runtime(destination(&case, args.node, routes)),
+        Role::Router => router(&case, args.node, routes),
+    }
+}
+
+/// Sends the file.
+async fn source(case: &Case, node: NodeId, routes: Routes, to: NodeId) -> Result<(), Failure> {
+    let open = Node::open(node, routes)?;
+    let end = deadline(case);
+    say(READY)?;
+    let began = now();
+    let mut sent = Sent {
+        began,
+        ended: began,
+        counters: TransportCounters::default(),
+        probing: None,
+        failure: None,
+        lost: 0,
+    };
+    tokio::pin!(end);
+    let connected = tokio::select! {
+        connected = open.connect(to, SERVICE, case.sender.clone()) => connected.map(Some),
+        () = &mut end => Ok(None),
+    };
+    match connected {
+        Ok(Some(mut connection)) => {
+            let written = tokio::select! {
+                written = write(&mut connection, &case.flow().source) => written,
+                () = &mut end => Ok(()),
+            };
+            sent.failure = written.err().map(|error| error.to_string());
+            sent.ended = now();
+            let endpoint = connection.endpoint();
+            let stream = endpoint.stream(connection.id());
+            sent.counters = stream.endpoint.counters();
+            sent.probing = stream.endpoint.probing_summary();
+        }
+        Ok(None) => {}
+        Err(error) => sent.failure = Some(error.to_string()),
+    }
+    sent.ended = sent.ended.max(now());
+    sent.lost = open.counters().lost_queue_full;
+    report(&sent)
+}
+
+/// Writes a file, and waits until the other end has all of it.
+async fn write(connection: &mut Connection, source: &SourceSpec) -> io::Result<()> {
+    let size = source.stream_size().map_or(0, |size| size.get());
+    let mut written = 0;
+    while written < size {
+        let chunk = pattern::slice(written, source.chunk.get().min(size - written) as usize);
+        connection.write_all(chunk).await?;
+        written += chunk.len() as u64;
+    }
+    connection.close();
+    // It closes when it has read everything.
+    while connection.read_bytes().await?.is_some() {}
+    Ok(())
+}
+
+/// Receives the file and compares it.
+async fn destination(case: &Case, node: NodeId, routes: Routes) -> Result<(), Failure> {
+    let open = Node::open(node, routes)?;
+    open.listen(case.receiver.clone());
+    let end = deadline(case);
+    say(READY)?;
+    let mut arrived = Arrived::default();
+    tokio::pin!(end);
+    let accepted = tokio::select! {
+        (_, connection) = open.accept() => Some(connection),
+        () = &mut end => None,
+    };
+    if let Some(connection) = accepted {
+        tokio::select! {
+            // The source says why it failed.
+            _ = read(&connection, &mut arrived) => {}
+            () = &mut end => {}
+        }
+        arrived.counters = connection.state().1;
+        let _ = tokio::time::timeout(LEAVE, connection.finish()).await;
+    }
+    arrived.lost = open.counters().lost_queue_full;
+    report(&arrived)
+}
+
+async fn read(connection: &Connection, arrived: &mut Arrived) -> io::Result<()> {
+    while let Some(bytes) = connection.read_bytes().await? {
+        if arrived.wrong_at.is_none() {
+            let at = now();
+            arrived.first_at.get_or_insert(at);
+            arrived.last_at = Some(at);
+            arrived.wrong_at = pattern::first_difference(arrived.verified, &bytes);
+            arrived.verified += bytes.len() as u64;
+        }
+    }
+    Ok(())
+}
+
+/// Passes frames on until it is dismissed.
+fn router(case: &Case, node: NodeId, routes: Routes) -> Result<(), Failure> {
+    let mut router = Router::open(node, routes, case.path().path(), false)?;
+    let dismissed = Arc::new(AtomicBool::new(false));
+    let seen = dismissed.clone();
+    when_dismissed(move || seen.store(true, Ordering::Relaxed));
+    say(READY)?;
+    router
+        .run(|_| !dismissed.load(Ordering::Relaxed))
+        .map_err(|error| Failure::System(format!("node {node}: {error}")))?;
+    let [forward, returned] = Direction::BOTH.map(|way| router.path().counters(way).into());
+    report(&Passed { forward, returned, lost: router.counters().lost_queue_full })
+}
+
+/// Passes when the scenario's time is over or this process is dismissed.
+async fn deadline(case: &Case) {
+    let (tell, dismissed) = oneshot::channel();
+    when_dismissed(move || {
+        // Nobody waits any more where the work is done.
+        let _ = tell.send(());
+    });
+    let _ =
+        tokio::time::timeout(Duration::from_nanos(case.spec.duration.as_nanos()), dismissed).await;
+}
+
+/// Does something when the standard input ends.
+fn when_dismissed(act: impl FnOnce() + Send + 'static) {
+    std::thread::spawn(move || {
+        let _ = io::stdin().read_to_end(&mut Vec::new());
+        act();
+    });
+}
+
+/// Nanoseconds since 1970: the three processes have one clock.
+fn now() -> u64 {
+    SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos() as u64)
+}
+
+fn report(report: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(report);
+    say(&text.map_err(|error| Failure::System(error.to_string()))?)
+}
+
+/// A line for the process that started this one.
+fn say(line: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    Ok(writeln!(out, "{line}").and_then(|()| out.flush())?)
+}
