@@ -10,7 +10,7 @@ use nix::mqueue::{
 };
 use nix::sys::stat::Mode;
 use rustix::fs::{FlockOperation, flock, fstat};
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::NodeId;
 
@@ -20,6 +20,10 @@ pub(super) const MESSAGE: usize = 2048;
 /// Messages that a queue holds: the first of these that the system permits. The last is what every
 /// user may have by default.
 const DEPTHS: [mq_attr_member_t; 6] = [256, 128, 64, 32, 16, 10];
+/// Bytes that a message takes of what all queues of a user may have, the kernel's own included.
+const COST: u64 = MESSAGE as u64 + 104;
+/// A queue takes no more than this part of that: whoever comes later wants one too.
+const SHARE: u64 = 10;
 /// How often a queue is tried to be made while others make and remove it too.
 const ATTEMPTS: usize = 8;
 
@@ -127,7 +131,10 @@ impl Inbox {
     fn create(node: NodeId) -> Result<Option<Queue>, Errno> {
         let flags = MQ_OFlag::O_CREAT | MQ_OFlag::O_EXCL | MQ_OFlag::O_RDONLY;
         let mut refused = Errno::EINVAL;
-        for depth in DEPTHS {
+        let share = getrlimit(Resource::Msgqueue).current.map_or(u64::MAX, |all| all / SHARE);
+        let [deeper @ .., least] = DEPTHS;
+        let fits = |depth: &mq_attr_member_t| *depth as u64 * COST <= share;
+        for depth in deeper.into_iter().filter(fits).chain([least]) {
             match Queue::open(node, flags, Some(depth)) {
                 Ok(queue) => return Ok(Some(queue)),
                 Err(Errno::EEXIST) => return Ok(None),
