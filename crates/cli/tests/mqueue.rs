@@ -254,6 +254,37 @@ fn a_scenario_runs_in_three_processes_and_says_what_the_simulator_says_of_it() {
     assert!(entered.abs_diff(sent(&real, "segments_sent")) <= 3, "{real}");
 }
 
+/// The children of a process.
+fn children(of: u32) -> Vec<u32> {
+    let tasks = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
+    tasks.split_whitespace().map(|id| id.parse().expect("a number")).collect()
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_no_queue() {
+    let dir = TempDir::new().expect("a directory");
+    let scenario = small(&dir);
+    let mut command = bentpipe(&["run", "--via", "mqueue", "--set", "flows.file.size=\"9 GB\""]);
+    let mut run = command.arg(&scenario).stdout(Stdio::null()).spawn().expect("it starts");
+    let node = |id: u32| {
+        let line = fs::read(format!("/proc/{id}/cmdline")).ok()?;
+        let words = text(&line);
+        words.split('\0').find_map(|word| word.strip_prefix("--node=").map(str::to_owned))
+    };
+    let nodes = loop {
+        assert_eq!(run.try_wait().expect("a child"), None, "it ended");
+        let nodes: Vec<String> = children(run.id()).into_iter().filter_map(node).collect();
+        if nodes.len() == 3 && !nodes.iter().any(|node| is_gone(node)) {
+            break nodes;
+        }
+    };
+    run.kill().expect("killed");
+    run.wait().expect("gone");
+    while !nodes.iter().all(|node| is_gone(node)) {
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn an_experiment_runs_in_real_time_at_some_of_its_points() {
     let dir = TempDir::new().expect("a directory");

@@ -38,7 +38,7 @@ pub(crate) struct Reproduce {
     #[cfg(feature = "net")]
     #[arg(long, value_name = "WHAT", value_parser = ["mqueue"])]
     pub(crate) via: Option<String>,
-    /// Threads, of which the result does not depend; with --via runs at the same time [default: one per core, or 12 runs]
+    /// Threads, of which the result does not depend; with --via runs at the same time [default: one per core, or 4 runs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// Write CSV, JSON, SVG and Vega-Lite for each figure into this directory

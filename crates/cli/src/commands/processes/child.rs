@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
 use std::process::{self, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde::de::DeserializeOwned;
@@ -25,6 +26,8 @@ impl Child {
         let program = std::env::current_exe().map_err(failed)?;
         let mut command = Command::new(program);
         command.arg("process").args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // Ctrl-C is for this process: the others end by themselves after it, and leave no queue.
+        command.process_group(0);
         let mut process = command.spawn().map_err(failed)?;
         let piped = (process.stdin.take(), process.stdout.take());
         let (Some(input), Some(output)) = piped else {

@@ -19,9 +19,9 @@ use role::{Arrived, Passed, Sent};
 
 pub(crate) use role::process;
 
-/// Runs that happen at the same time, if the user does not say. Their processes sleep most of the time, and the queues that a user
-/// may have by default are enough for twelve.
-pub(in crate::commands) const AT_ONCE: usize = 12;
+/// Runs that happen at the same time, if the user does not say: the more there are, the shallower are the queues that the system
+/// permits, and the later processes wake up.
+pub(in crate::commands) const AT_ONCE: usize = 4;
 
 /// Numbers of nodes that are given out in triples.
 const TRIPLES: u32 = (1 << 16) / 3;
