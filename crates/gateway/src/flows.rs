@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::carrier::Carrier;
+use crate::compression::Compression;
 use crate::counters::{Counters, Traffic};
 use crate::open::Destination;
 use crate::peer::Remote;
@@ -102,6 +103,7 @@ pub(crate) struct Flow {
     peer: Arc<Traffic>,
     room: Room,
     host: Host,
+    compression: Arc<Compression>,
 }
 
 impl Flow {
@@ -134,7 +136,18 @@ impl Flow {
             peer: remote.traffic.clone(),
             room,
             host: inner.host.clone(),
+            compression: inner.compression.clone(),
         }
+    }
+
+    /// What compresses what it carries.
+    pub(crate) fn compression(&self) -> &Compression {
+        &self.compression
+    }
+
+    /// The time on the clock of the host.
+    pub(crate) fn now(&self) -> Instant {
+        self.host.now()
     }
 
     /// It goes by this.

@@ -30,6 +30,7 @@
 
 mod accept;
 mod carrier;
+mod compression;
 mod config;
 mod counters;
 mod flow;
@@ -67,10 +68,11 @@ use self::log_limit::LogLimit;
 use self::peer::Remote;
 use self::places::{Kind, Place, Places, Rule};
 
+pub use self::compression::COMPRESSES;
 pub use self::config::{
-    Backup, Config, ConfigError, ConfigErrors, Fallback, Forward, Limits, LinkConfig, LinkUse,
-    Mode, Ops, OuterMode, Parsed, Password, Peer, Protocol, Proxy, Role, Transparent, UdpConfig,
-    UdpMode, old_keys, schema,
+    Backup, Compress, Config, ConfigError, ConfigErrors, Fallback, Forward, Limits, LinkConfig,
+    LinkUse, Mode, Ops, OuterMode, Parsed, Password, Peer, Protocol, Proxy, Role, Transparent,
+    UdpConfig, UdpMode, old_keys, schema,
 };
 pub use self::counters::Counters;
 pub use self::flow::{Begun, Reach};
@@ -109,6 +111,7 @@ pub struct Gateway<N> {
     policy: policy::Policy,
     lookups: Arc<lookups::Lookups>,
     meter: meter::Meter,
+    compression: Arc<compression::Compression>,
     /// Lines about flows that were refused.
     refusals: LogLimit,
     began: Instant,
@@ -143,6 +146,7 @@ impl<N: Network> Gateway<N> {
             policy: policy::Policy::new(allowed),
             lookups: Arc::default(),
             meter: meter::Meter::new(Month::of(network.calendar())),
+            compression: Arc::new(compression::Compression::new(config.link.compression.is_on())),
             refusals: LogLimit::new(),
             counters: Arc::default(),
             flows: Arc::default(),

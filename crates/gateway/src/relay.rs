@@ -2,7 +2,7 @@
 //!
 //! Each direction says how it ended: what was cut off is never taken for the end. Between gateways the
 //! bytes therefore travel in frames with a header of four bytes, and the last frame says whether it is the
-//! end or a reset.
+//! end or a reset. Frames may be [compressed](crate::compression).
 //!
 //! | what ends a direction | its other side | the flow |
 //! |---|---|---|
@@ -16,6 +16,7 @@
 
 mod buffer;
 mod frames;
+mod pieces;
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -28,6 +29,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 use buffer::Buffer;
 use frames::{DATA, END, Frames, HEADER, RESET, put_header};
+use pieces::Pieces;
 
 use crate::carrier::Carrier;
 use crate::flows::Flow;
@@ -196,14 +198,16 @@ async fn taken(runtime: &impl Runtime, tcp: &mut impl Tcp) {
 
 /// From TCP to the remote gateway.
 async fn upward(mut tcp: impl TcpReader, carrier: &Carrier, flow: &Flow) -> io::Result<Ending> {
-    let mut buffer = Buffer::new();
+    let (mut buffer, mut pieces) = (Buffer::new(), Pieces::new(flow.compression()));
     let (kind, ending) = loop {
         match read(&mut tcp, carrier, &mut buffer).await {
             Ok(0) => break (END, Ending::End),
             Err(_) => break (RESET, Ending::Reset),
             Ok(len) => {
                 flow.sent(len);
-                carrier.write_bytes(buffer.take_frame(len)).await?;
+                for frame in pieces.of(flow.now(), buffer.take_frame(len)) {
+                    carrier.write_bytes(frame).await?;
+                }
             }
         }
     };
@@ -260,8 +264,10 @@ async fn downward(
         let mut kind = None;
         for mut bytes in arrived.drain(..) {
             while !bytes.is_empty() {
-                kind = frames.take(&mut bytes, &mut ready, GATHER)?.or(kind);
-                if ready.len() == GATHER && write_all(&mut tcp, &mut ready, flow).await.is_err() {
+                let taken = frames.take(&mut bytes, &mut ready, GATHER, flow.compression())?;
+                kind = taken.or(kind);
+                let is_full = frames.has_expanded() || ready.len() == GATHER;
+                if is_full && write_all(&mut tcp, &mut ready, flow).await.is_err() {
                     return Ok(Ending::Refused);
                 }
             }

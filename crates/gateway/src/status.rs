@@ -8,6 +8,7 @@ use bentpipe_transport::SenderState;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use serde::{Deserialize, Serialize};
 
+use crate::compression::Compression;
 use crate::counters::{Counters, load};
 use crate::flows::Entry;
 use crate::open::Verdict;
@@ -58,6 +59,12 @@ pub struct Totals {
     /// Bytes given to TCP.
     #[serde(rename = "received_bytes", with = "plain")]
     pub received: ByteCount,
+    /// Bytes that were compressed, of those taken from TCP.
+    #[serde(default, rename = "compressed_from_bytes", with = "plain")]
+    pub compressed_from: ByteCount,
+    /// What they were compressed to.
+    #[serde(default, rename = "compressed_to_bytes", with = "plain")]
+    pub compressed_to: ByteCount,
 }
 
 /// Flows that could not be connected, by their reasons.
@@ -238,7 +245,7 @@ impl Status {
             role: config.role,
             uptime: host.now().since(*began),
             link_rate: host.link_rate(),
-            totals: Totals::of(&gateway.counters),
+            totals: Totals::of(&gateway.counters, &gateway.compression),
             links: gateway.meter.status(config.caps()),
             peers: peers.iter().map(|(name, peer)| PeerStatus::of(host, name, peer)).collect(),
             flows: Vec::new(),
@@ -247,7 +254,8 @@ impl Status {
 }
 
 impl Totals {
-    fn of(counters: &Counters) -> Self {
+    fn of(counters: &Counters, compression: &Compression) -> Self {
+        let [compressed_from, compressed_to] = compression.counts();
         Self {
             open: counters.open.load(Ordering::Relaxed),
             flows: counters.flows.load(Ordering::Relaxed),
@@ -256,6 +264,8 @@ impl Totals {
             cut: counters.cut.load(Ordering::Relaxed),
             sent: load(&counters.sent),
             received: load(&counters.received),
+            compressed_from,
+            compressed_to,
         }
     }
 }

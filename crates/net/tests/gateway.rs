@@ -65,6 +65,27 @@ async fn a_request_ends_by_half_close_and_the_answer_still_comes() {
 }
 
 #[tokio::test]
+async fn text_is_compressed_by_the_end_that_shall_and_noise_by_none() {
+    let to = server(echo).await;
+    let open = format!("{OPEN}\n[link]\ncompression = \"zstd\"");
+    let pair = pair(&to.to_string(), "", &open).await;
+    let compressed = |gateway: &Gateway| {
+        let totals = gateway.status().totals;
+        (totals.compressed_from.get(), totals.compressed_to.get())
+    };
+    let text = "a line of a log that nobody has compressed so far\n".repeat(40_000);
+    for (data, is_text) in [(pattern(3_000_000), false), (text.into_bytes(), true)] {
+        let mut tcp = TcpStream::connect(pair.site.forward).await.expect("a connection");
+        let answer = tokio::time::timeout(LONG, exchange(&mut tcp, &data)).await.expect("in time");
+        assert!(answer == data);
+        let (from, to) = compressed(&pair.hub);
+        assert!(if is_text { from > 1_900_000 } else { from == 0 }, "{from}");
+        assert!(to <= from / 20, "{from} {to}");
+        assert_eq!(compressed(&pair.terminal), (0, 0));
+    }
+}
+
+#[tokio::test]
 async fn every_byte_arrives_from_a_server_that_closes_at_once() {
     let to = server(async |mut tcp: TcpStream| {
         let mut size = [0; 4];

@@ -45,6 +45,27 @@ pub struct LinkConfig {
     /// Each byte costs: nothing is sent to find out the rate.
     #[serde(default)]
     pub metered: bool,
+    /// What this end sends is compressed where that is worth it.
+    #[serde(default)]
+    pub compression: Compress,
+}
+
+/// How what flows carry is compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Compress {
+    /// Not at all.
+    #[default]
+    Off,
+    /// By zstd, each piece of a flow for itself.
+    Zstd,
+}
+
+impl Compress {
+    /// Whether it is compressed.
+    pub(crate) fn is_on(self) -> bool {
+        self == Self::Zstd
+    }
 }
 
 impl LinkConfig {
@@ -118,6 +139,12 @@ impl Config {
                     found.add(key, error.to_string());
                 }
             }
+        }
+        if self.link.compression.is_on() && !crate::COMPRESSES {
+            found.add(
+                "link.compression",
+                "this program was built without it (feature `compression`)",
+            );
         }
         for (name, peer) in &self.peers {
             if peer.rate.is_some_and(|own| rate.is_none_or(|all| own.0 > all.0)) {

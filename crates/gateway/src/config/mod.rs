@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::backup::{Backup, LinkUse};
 pub use self::error::{ConfigError, ConfigErrors};
-pub use self::link::{LinkConfig, Mode, OuterMode};
+pub use self::link::{Compress, LinkConfig, Mode, OuterMode};
 pub use self::old_keys::old_keys;
 pub use self::ops::Ops;
 pub use self::udp::{UdpConfig, UdpMode};

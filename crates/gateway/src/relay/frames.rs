@@ -2,14 +2,19 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::mem;
 
 use bytes::{Buf as _, Bytes, BytesMut};
+
+use crate::compression::{Compression, PIECE};
 
 /// Bytes in front of each frame: what it is, and its length.
 pub(super) const HEADER: usize = 4;
 pub(super) const DATA: u8 = 0;
 pub(super) const END: u8 = 1;
 pub(super) const RESET: u8 = 2;
+/// A piece that is shorter than it was.
+pub(super) const COMPRESSED: u8 = 3;
 
 /// Writes the header of a frame at the beginning of `buffer`.
 pub(super) fn put_header(buffer: &mut [u8], kind: u8, len: usize) {
@@ -23,22 +28,38 @@ pub(super) struct Frames {
     header: BytesMut,
     /// Bytes of the present frame that are still to come.
     left: usize,
+    /// What came of a piece that is compressed, while one comes.
+    compressed: Option<BytesMut>,
+    /// A piece was expanded since somebody asked.
+    expanded: bool,
 }
 
 impl Frames {
     /// Moves the data among `bytes` to `data`, until `data` has `most` parts: of frames of a byte each the list would be
-    /// longer than what they carry. Returns how the direction ended, if it did.
+    /// longer than what they carry. A piece that was compressed is the last part: of few bytes many may become. Returns how the
+    /// direction ended, if it did.
     pub(super) fn take(
         &mut self,
         bytes: &mut Bytes,
         data: &mut VecDeque<Bytes>,
         most: usize,
+        compression: &Compression,
     ) -> io::Result<Option<u8>> {
-        while !bytes.is_empty() && data.len() < most {
+        while !bytes.is_empty() && data.len() < most && !self.expanded {
             if self.left > 0 {
                 let len = self.left.min(bytes.len());
-                data.push_back(bytes.split_to(len));
+                let part = bytes.split_to(len);
                 self.left -= len;
+                match &mut self.compressed {
+                    None => data.push_back(part),
+                    Some(compressed) => {
+                        compressed.extend_from_slice(&part);
+                        if self.left == 0 {
+                            data.push_back(compression.expand(compressed)?.into());
+                            (self.compressed, self.expanded) = (None, true);
+                        }
+                    }
+                }
                 continue;
             }
             let missing = HEADER - self.header.len();
@@ -50,11 +71,19 @@ impl Frames {
             let (kind, len) = ((header >> 24) as u8, header & 0xff_ffff);
             match (kind, len) {
                 (DATA, 1..) => self.left = len as usize,
+                (COMPRESSED, 1..) if len as usize <= PIECE => {
+                    (self.left, self.compressed) = (len as usize, Some(BytesMut::new()));
+                }
                 (END | RESET, 0) if bytes.is_empty() => return Ok(Some(kind)),
                 _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "no such frame")),
             }
         }
         Ok(None)
+    }
+
+    /// Whether what was taken has to be passed on before more is.
+    pub(super) fn has_expanded(&mut self) -> bool {
+        mem::take(&mut self.expanded)
     }
 }
 
@@ -87,7 +116,7 @@ mod tests {
                 let (mut part, mut parts) = (Bytes::copy_from_slice(part), VecDeque::new());
                 while !part.is_empty() {
                     parts.clear();
-                    ended = frames.take(&mut part, &mut parts, most).expect("frames");
+                    ended = frames.take(&mut part, &mut parts, most, &Compression::new(false)).expect("frames");
                     prop_assert!(parts.len() <= most && parts.capacity() <= 4 * most.max(4));
                     prop_assert!(parts.len() == most || part.is_empty());
                     out.extend(parts.iter().flatten());
@@ -100,7 +129,7 @@ mod tests {
         #[test]
         fn anything_may_come(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             let mut out = VecDeque::new();
-            let _ = Frames::default().take(&mut bytes.into(), &mut out, usize::MAX);
+            let _ = Frames::default().take(&mut bytes.into(), &mut out, usize::MAX, &Compression::new(false));
         }
     }
 
@@ -109,6 +138,10 @@ mod tests {
         let mut bytes = frame(END, &[]);
         bytes.push(0);
         let mut out = VecDeque::new();
-        assert!(Frames::default().take(&mut bytes.into(), &mut out, usize::MAX).is_err());
+        assert!(
+            Frames::default()
+                .take(&mut bytes.into(), &mut out, usize::MAX, &Compression::new(false))
+                .is_err()
+        );
     }
 }

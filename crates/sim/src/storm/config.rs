@@ -73,9 +73,10 @@ impl Configured<'_> {
             Some(_) => format!("[backup]\n{rate}"),
             None => String::new(),
         };
+        let compression = if self.settings.compresses { "zstd" } else { "off" };
         format!(
             "key = \"k\"\nlisten = \"0.0.0.0:25300\"\nudp = \"tunnel\"\n{allow}[link]\nmode = \"{mode}\"\n\
-             {rate}fec = {fec}\n{backup}{balance}[limits]\nidle_timeout = \"{} s\"\n\
+             compression = \"{compression}\"\n{rate}fec = {fec}\n{backup}{balance}[limits]\nidle_timeout = \"{} s\"\n\
              connections = {connections}\nconnect_timeout = \"10 s\"\nmemory = \"{} B\"\n{buffer}",
             waits.as_secs_f64(),
             memory.get(),

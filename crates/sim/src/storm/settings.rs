@@ -37,6 +37,8 @@ pub(super) struct Settings {
     pub(super) second: Option<Second>,
     /// New flows go on without a remote gateway that is unreachable.
     pub(super) direct: bool,
+    /// What gateways send is compressed.
+    pub(super) compresses: bool,
 }
 
 /// What a second link is for.
@@ -84,6 +86,7 @@ impl Settings {
             fec: [Fec::Auto, Fec::Auto, Fec::Off, Fec::Ratio(0.2)][random.below(4) as usize],
             second: Second::ALL[random.below(6) as usize],
             direct: random.chance(0.2),
+            compresses: random.chance(0.5) && bentpipe_gateway::COMPRESSES,
         }
     }
 

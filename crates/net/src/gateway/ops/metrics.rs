@@ -53,6 +53,12 @@ impl Collector for Metrics {
             [("sent", totals.sent), ("received", totals.received)]
                 .map(|(direction, bytes)| ([("direction", direction)], bytes.get())),
         )?;
+        out.counters(
+            "compressed_bytes",
+            "Bytes of flows that were compressed: what was taken from TCP, and what was sent in its place",
+            [("from", totals.compressed_from), ("to", totals.compressed_to)]
+                .map(|(side, bytes)| ([("side", side)], bytes.get())),
+        )?;
         if let Some(rate) = link_rate {
             let help = "Rate of the dedicated link that this end sends on";
             out.gauge("link_rate_bits_per_second", help, rate.as_bps())?;
