@@ -2,12 +2,25 @@
 
 use std::collections::VecDeque;
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 use super::timestamp;
 
 /// POLLs whose exact time is remembered. Older ones are dated by their timestamp.
 const REMEMBERED: usize = 64;
+
+/// Bytes of a POLL behind a header.
+const POLL: ByteCount = ByteCount::new(4);
+/// POLLs take this part of what a path carries at most: over a slow one they would leave no room for data.
+const SHARE: u64 = 8;
+
+/// Least time between POLLs, each with so many bytes of headers, where a window of bytes leaves in a round trip, or no more than
+/// at a pace.
+pub(super) fn sparse(headers: ByteCount, srtt: Span, window: u64, pacing: Option<BitRate>) -> Span {
+    let bytes = (headers + POLL) * SHARE;
+    let paced = pacing.map_or(Span::ZERO, |pacing| pacing.time_for(bytes));
+    srtt.mul_div_ceil(bytes.get(), window).max(paced)
+}
 
 /// The POLL side of a sender.
 #[derive(Debug)]
@@ -171,6 +184,16 @@ mod tests {
 
     fn ms(n: u64) -> Instant {
         Instant::from_nanos(n * 1_000_000)
+    }
+
+    #[test]
+    fn polls_leave_room_for_data_however_slow_the_path_is() {
+        let headers = ByteCount::new(56);
+        // 480 bytes of POLLs and headers for each POLL that may go.
+        assert_eq!(sparse(headers, Span::from_millis(500), 12_000, None), Span::from_millis(20));
+        let pacing = Some(BitRate::from_bps(9_600));
+        assert_eq!(sparse(headers, Span::from_millis(500), 12_000, pacing), Span::from_millis(400));
+        assert_eq!(sparse(headers, Span::from_secs(4), 1_200, None), Span::from_millis(1_600));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::delivery::Delivery;
 use super::governor::Governor;
 use super::payload_size::PayloadSize;
 use super::picked::Picked;
-use super::poll_clock::PollClock;
+use super::poll_clock::{self, PollClock};
 use super::poll_need::PollNeed;
 use super::probing::Probing;
 use super::queue_watch::QueueWatch;
@@ -354,7 +354,10 @@ impl Sender {
         let (backoff, rate) = (u64::from(self.polls.backoff()), u64::from(self.config.poll_rate));
         // Rounded up: a STAT that is due together with a POLL must come first, or every break in the
         // rhythm of nanoseconds would look like a loss.
-        srtt.mul_div_ceil(backoff, rate).max(LEAST_INTERVAL * backoff)
+        let dense = srtt.mul_div_ceil(backoff, rate).max(LEAST_INTERVAL * backoff);
+        let pacing = self.governor.limits().pacing;
+        let window = self.governor.window().max(u64::from(self.payload.get()));
+        dense.max(poll_clock::sparse(self.config.overhead, srtt, window, pacing))
     }
 
     /// Queues a segment to be retransmitted.

@@ -22,6 +22,8 @@ const POSTPONED: Span = Span::from_millis(100);
 /// Time between trains once a path is known, or after so many in a row that told nothing.
 const AGAIN: Span = Span::from_secs(1_200);
 const FAILURES: u32 = 3;
+/// Time until the next train where content is sent and one told nothing, times those that told nothing.
+const BESIDE_CONTENT: Span = Span::from_secs(10);
 /// A report does not come later than this, or three round trips after a train if that is less, but not less than half a
 /// second.
 const LATE: Span = Span::from_secs(5);
@@ -134,7 +136,7 @@ impl Prober {
         if known.sent.is_some_and(|sent| known.is_late_at(sent.at) <= now) {
             // It was lost, or the report was.
             known.sent = None;
-            known.failed(now);
+            known.failed(now, self.sends);
         }
         if self.due(path).is_none_or(|due| due > now) {
             return None;
@@ -186,10 +188,11 @@ impl PathProber {
         Self { step: 0, next: now, failures: 0, sent: None, learned: None, is_opened: false }
     }
 
-    /// A train told nothing: it is repeated, but a path that carries none is left alone.
-    fn failed(&mut self, now: Instant) {
+    /// A train told nothing: it is repeated, but a path that carries none is left alone. Beside content it may have been too long
+    /// for the path, and what is left of it must not stand in the way of the next one.
+    fn failed(&mut self, now: Instant, sends: bool) {
         self.failures += 1;
-        self.next = now;
+        self.next = if sends { now + BESIDE_CONTENT * u64::from(self.failures) } else { now };
         self.is_opened = true;
         if self.failures >= FAILURES {
             (self.failures, self.next) = (0, now + AGAIN);
@@ -219,7 +222,7 @@ impl PathProber {
         let pace = Pace::of(report).filter(|_| is_of_it && in_time && !round_trip.is_zero());
         // Without a round trip it was answered sooner than it can have been heard.
         let Some(pace) = pace else {
-            self.failed(now);
+            self.failed(now, sends);
             return None;
         };
         self.failures = 0;

@@ -69,7 +69,9 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
             }
         };
         let host = identity::host(&args.identity, local)?;
-        host.set_learning(LEARN);
+        if args.path.rate.is_none() {
+            host.set_learning(LEARN);
+        }
         // What the peer makes this host keep is not more than its buffers.
         host.limit_memory((config.snd_buf + config.rcv_buf) * 3, 1);
         let silence = format!(
