@@ -74,7 +74,7 @@ async fn text_is_compressed_by_the_end_that_shall_and_noise_by_none() {
         (totals.compressed_from.get(), totals.compressed_to.get())
     };
     let text = "a line of a log that nobody has compressed so far\n".repeat(40_000);
-    for (data, is_text) in [(pattern(3_000_000), false), (text.into_bytes(), true)] {
+    for (data, is_text) in [(pattern(3_000_000), false), (text.into_bytes().into(), true)] {
         let mut tcp = TcpStream::connect(pair.site.forward).await.expect("a connection");
         let answer = tokio::time::timeout(LONG, exchange(&mut tcp, &data)).await.expect("in time");
         assert!(answer == data);

@@ -8,8 +8,8 @@ mod codec;
 mod estimate;
 
 use std::io;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, TryLockError};
 
 use bentpipe_association::host::lock;
 use bentpipe_units::{ByteCount, Instant};
@@ -103,11 +103,7 @@ impl Compression {
             worth.note(false);
             return None;
         }
-        let mut paced = match self.compressor.try_lock() {
-            Ok(paced) => paced,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
+        let mut paced = self.compressor.try_lock().ok()?;
         let due = paced.due.max(now.as_nanos());
         if due > now.as_nanos() + SECOND {
             return None;
