@@ -103,6 +103,9 @@ impl<R: Runtime, F: Folder, S: Session> Carrier<'_, R, F, S> {
         loop {
             changed.borrow_and_update();
             self.handle_events().await?;
+            if self.line.is_some() {
+                silence.knows_peer();
+            }
             if self.node.look(Node::is_closing) {
                 self.session.close();
             }

@@ -47,6 +47,11 @@ impl Silence {
         Self { idle_timeout, is_stranger, progress, taken: 0, heard: now, went_on: now }
     }
 
+    /// The peer is a neighbour after all.
+    pub(crate) const fn knows_peer(&mut self) {
+        self.is_stranger = false;
+    }
+
     /// Something has come.
     pub(crate) const fn heard(&mut self, now: Instant) {
         self.heard = now;
@@ -118,5 +123,7 @@ mod tests {
         assert_eq!(neighbour.gives_up(true), Some(at(220)));
         stranger.heard(at(110));
         assert_eq!(stranger.gives_up(false), Some(at(230)));
+        stranger.knows_peer();
+        assert_eq!(stranger.gives_up(false), None);
     }
 }
