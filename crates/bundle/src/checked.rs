@@ -133,7 +133,7 @@ impl Checked {
     pub(crate) fn standing(&self) -> Standing {
         let hop_count = self.block(HOP_COUNT_BLOCK).and_then(CanonicalBlock::hop_count_get);
         let (limit, hops) = hop_count.unwrap_or((u8::MAX, 0));
-        Standing { hops, left: limit.saturating_sub(hops), age: self.age() }
+        Standing { hops, left: limit.saturating_sub(hops) }
     }
 
     /// Its age in milliseconds, where its source has no clock.
@@ -143,6 +143,25 @@ impl Checked {
         }
         let age = self.block(BUNDLE_AGE_BLOCK).and_then(CanonicalBlock::bundle_age_get);
         u64::try_from(age.unwrap_or_default()).unwrap_or(u64::MAX)
+    }
+
+    /// Makes it as far on its way as another copy of it is.
+    pub(crate) fn take_hops(&mut self, other: &Self) {
+        match (self.block_mut(HOP_COUNT_BLOCK), other.block(HOP_COUNT_BLOCK)) {
+            (Some(own), Some(block)) => own.set_data(block.data().clone()),
+            (None, Some(block)) => self.bundle.add_canonical_block(block.clone()),
+            (_, None) => self.bundle.canonicals.retain(|it| it.block_type != HOP_COUNT_BLOCK),
+        }
+    }
+
+    /// Makes it as old as another copy of it that has been here for so many milliseconds, where its source has no clock.
+    pub(crate) fn take_age(&mut self, other: &Self, stayed: u64) {
+        let age = u128::from(other.age().saturating_add(stayed));
+        if self.created() == DtnTime::default()
+            && let Some(block) = self.block_mut(BUNDLE_AGE_BLOCK)
+        {
+            block.bundle_age_update(age);
+        }
     }
 
     /// Whether it is an administrative record.

@@ -133,7 +133,7 @@ impl<F: Folder> Node<F> {
 
     fn finish(&mut self, now: DtnTime, id: &BundleId, queue: &Queue) -> io::Result<()> {
         let Some(held) = self.index.get(id) else { return Ok(()) };
-        let (seen, from) = ((held.expires, held.standing.hops), held.from);
+        let (seen, from) = ((held.lives_until, held.standing.hops), held.from);
         let is_local = is_local(queue);
         let status = if is_local { Status::Delivered } else { Status::Forwarded };
         let about = self.asks_for(id, status);
@@ -184,6 +184,7 @@ impl<F: Folder> Node<F> {
         self.store
             .remove(&id)
             .map_err(|error| NotDeleted::Medium(id.clone(), error.to_string()))?;
+        self.remember(now, &id);
         self.forget(now, &id, about, (NO_INFORMATION, "somebody has asked for that"));
         Ok(id)
     }
@@ -200,7 +201,17 @@ impl<F: Folder> Node<F> {
         if let Err(error) = self.store.remove(id) {
             self.tell(News::Medium(error.to_string()));
         }
+        self.remember(now, id);
         self.forget(now, id, about, (reason, why));
+    }
+
+    /// A bundle that was given out is deleted: somebody may have it by now, and is not to be given it once more.
+    fn remember(&mut self, now: DtnTime, id: &BundleId) {
+        let Some(held) = self.index.get(id).filter(|held| held.was_out) else { return };
+        let seen = (held.lives_until, held.standing.hops);
+        if let Err(error) = self.store.finish(id, seen, now) {
+            self.tell(News::Medium(error.to_string()));
+        }
     }
 
     /// A bundle that is removed from the medium is held no more.

@@ -42,13 +42,22 @@ pub(super) enum State {
 pub(super) struct Held {
     pub(super) id: BundleId,
     pub(super) queue: Queue,
-    pub(super) expires: DtnTime,
+    /// When its lifetime is over, and when this node has it for too long.
+    pub(super) lives_until: DtnTime,
+    pub(super) stays_until: DtnTime,
     pub(super) len: u64,
     pub(super) standing: Standing,
     pub(super) from: Origin,
     /// Whether somebody else may have it: it was given out once, or lay here at the start.
     pub(super) was_out: bool,
     pub(super) state: State,
+}
+
+impl Held {
+    /// When it is deleted.
+    pub(super) fn expires(&self) -> DtnTime {
+        self.lives_until.min(self.stays_until)
+    }
 }
 
 /// All that is held, in the order in which it came.
@@ -95,7 +104,7 @@ impl Index {
             self.of_strangers.1 += held.len;
         }
         self.places.insert(held.id.clone(), place);
-        self.expiries.insert((held.expires, place));
+        self.expiries.insert((held.expires(), place));
         self.enter(place, &held);
         self.held.insert(place, held);
     }
@@ -104,7 +113,7 @@ impl Index {
         let place = self.places.remove(id)?;
         let held = self.held.remove(&place)?;
         self.leave(place, &held);
-        self.expiries.remove(&(held.expires, place));
+        self.expiries.remove(&(held.expires(), place));
         self.bytes -= held.len;
         if held.from == Origin::Stranger {
             self.of_strangers.0 -= 1;

@@ -180,7 +180,7 @@ impl<F: Folder> Node<F> {
             id: held.id.clone(),
             queue: held.queue.clone(),
             len: held.len,
-            expires: held.expires,
+            expires: held.expires(),
             is_refused: held.state == State::Refused,
         })
     }
@@ -276,7 +276,8 @@ fn held(config: &Config, bundle: &Checked, (received, from): (DtnTime, Origin), 
     Held {
         id: bundle.id().clone(),
         queue: config.queue(bundle.destination()),
-        expires: bundle.expires(received).min(longest),
+        lives_until: bundle.expires(received),
+        stays_until: longest,
         len,
         standing: bundle.standing(),
         from,

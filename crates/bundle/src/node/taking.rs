@@ -8,7 +8,7 @@ use bp7::administrative_record::{
 use super::held::{Held, Queue, State};
 use super::{News, Node, held};
 use crate::making::{self, Request, Status};
-use crate::store::Folder;
+use crate::store::{Folder, LoadError};
 use crate::{BundleId, Checked, DtnTime, Invalid, Origin};
 
 /// What became of a bundle that was offered. In each case whoever has offered it may delete it.
@@ -117,21 +117,15 @@ impl<F: Folder> Node<F> {
         let mut bundle = Checked::parse(bytes, self.config.limits.requires_crc)?;
         let id = bundle.id().clone();
         let is_local = self.config.node.has(bundle.destination());
-        // One that was passed on and has been further since comes in a circle: there may be no other one.
         let standing = bundle.standing();
-        match self.index.get(&id) {
-            Some(held) => {
-                let circled = !is_local && held.was_out && standing.is_further_than(held.standing);
-                if !circled && !standing.reaches_beyond(held.standing) {
-                    return Ok(Taken::Known(id));
-                }
-            }
-            None => {
-                let is_new = |hops| !is_local && standing.hops > hops;
-                if self.store.seen_hops(&id).is_some_and(|hops| !is_new(hops)) {
-                    return Ok(Taken::Known(id));
-                }
-            }
+        // One that was passed on and has been further since comes in a circle: there may be no other one.
+        let is_new = |hops| !is_local && standing.hops > hops;
+        if self.store.seen_hops(&id).is_some_and(|hops| !is_new(hops)) {
+            return Ok(Taken::Known(id));
+        }
+        let held = self.index.get(&id).cloned();
+        if held.as_ref().is_some_and(|held| !self.is_wanted_beside(now, held, &bundle)) {
+            return Ok(Taken::Known(id));
         }
         if is_local && bundle.is_fragment() {
             return Err(Refusal::Fragment(id));
@@ -147,10 +141,30 @@ impl<F: Folder> Node<F> {
             self.report(now, (&bundle, from), Status::Deleted, BLOCK_UNSUPPORTED);
             return Ok(Taken::Deleted(id));
         }
-        self.store_new(now, &mut bundle, from)?;
-        let reason = if unknown.report { BLOCK_UNSUPPORTED } else { NO_INFORMATION };
-        self.report(now, (&bundle, from), Status::Received, reason);
+        if let Some(held) = held {
+            self.replace(now, &held, &mut bundle, from)?;
+        } else {
+            self.store_new(now, &mut bundle, from)?;
+            let reason = if unknown.report { BLOCK_UNSUPPORTED } else { NO_INFORMATION };
+            self.report(now, (&bundle, from), Status::Received, reason);
+        }
         Ok(Taken::Stored(id))
+    }
+
+    /// Whether a copy is of use beside the one that is held: it has come in a circle, can go further, or lives longer by an
+    /// eighth of what is left.
+    fn is_wanted_beside(&self, now: DtnTime, held: &Held, copy: &Checked) -> bool {
+        let left = held.lives_until.as_millis().saturating_sub(now.as_millis());
+        let standing = copy.standing();
+        self.has_circled(held, copy)
+            || standing.reaches_beyond(held.standing)
+            || copy.expires(now) > held.lives_until.plus_millis(left / 8)
+    }
+
+    /// Whether a copy was passed on by this node and has come back.
+    fn has_circled(&self, held: &Held, copy: &Checked) -> bool {
+        let is_local = self.config.node.has(copy.destination());
+        !is_local && held.was_out && copy.standing().is_further_than(held.standing)
     }
 
     /// Makes a bundle for an application and takes it. When it returns without an error, the bundle is on the medium.
@@ -188,18 +202,7 @@ impl<F: Folder> Node<F> {
         if len > limits.largest {
             return Err(Refusal::TooLarge { len, most: limits.largest });
         }
-        if let Some(held) = self.index.get(&id).cloned() {
-            return self.replace(now, &held, bundle, &bytes);
-        }
-        let all = (self.holds(), (limits.bundles, limits.bytes));
-        let strangers = (self.index.of_strangers(), limits.of_strangers());
-        for ((bundles, bytes), (most, most_bytes)) in
-            [Some(all), (from == Origin::Stranger).then_some(strangers)].into_iter().flatten()
-        {
-            if bundles >= most || bytes.saturating_add(len) > most_bytes {
-                return Err(Refusal::Full { id, bundles, bytes });
-            }
-        }
+        self.find_room((&id, len), from, None)?;
         if let Err(error) = self.store.put(&id, (now, from), &bytes) {
             let error = error.to_string();
             self.tell(News::Medium(error.clone()));
@@ -209,20 +212,65 @@ impl<F: Folder> Node<F> {
         Ok(())
     }
 
-    /// Takes a copy in place of one that is held. What went out of that one is answered for itself.
+    /// Whether there is room for a bundle of this length, in place of one that is held if there is one.
+    fn find_room(
+        &self,
+        (id, len): (&BundleId, u64),
+        from: Origin,
+        replaced: Option<&Held>,
+    ) -> Result<(), Refusal> {
+        let limits = self.config.limits;
+        let gone = replaced.map(|held| (held.from, held.len));
+        let gone_of = |of: fn(Origin) -> bool| gone.filter(|(from, _)| of(*from)).map(|it| it.1);
+        let all = (self.holds(), (limits.bundles, limits.bytes), gone_of(|_| true));
+        let (of_strangers, most) = (self.index.of_strangers(), limits.of_strangers());
+        let strangers = (of_strangers, most, gone_of(|from| from == Origin::Stranger));
+        for ((bundles, bytes), (most, most_bytes), gone) in
+            [Some(all), (from == Origin::Stranger).then_some(strangers)].into_iter().flatten()
+        {
+            let (bundles, bytes) = gone.map_or((bundles, bytes), |len| (bundles - 1, bytes - len));
+            if bundles >= most || bytes.saturating_add(len) > most_bytes {
+                return Err(Refusal::Full { id: id.clone(), bundles, bytes });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a copy in place of one that is held, with the better of both: how far it can go, unless it has come in a circle, and
+    /// how long it lives. What went out of the one that is held is answered for itself.
     fn replace(
         &mut self,
         now: DtnTime,
         held: &Held,
-        bundle: &Checked,
-        bytes: &[u8],
+        bundle: &mut Checked,
+        from: Origin,
     ) -> Result<(), Refusal> {
-        let (id, len) = (held.id.clone(), bytes.len() as u64);
-        let (bundles, sum) = self.holds();
-        if sum - held.len + len > self.config.limits.bytes {
-            return Err(Refusal::Full { id, bundles, bytes: sum });
+        let id = held.id.clone();
+        match self.store.load(&id) {
+            Ok((received, known)) => {
+                let has_circled = self.has_circled(held, bundle);
+                if !has_circled && !bundle.standing().reaches_beyond(held.standing) {
+                    bundle.take_hops(&known);
+                }
+                if bundle.expires(now) <= held.lives_until {
+                    let stayed = now.as_millis().saturating_sub(received.as_millis());
+                    bundle.take_age(&known, stayed);
+                }
+            }
+            // There is nothing to be kept of it.
+            Err(LoadError::Damaged) => {}
+            Err(LoadError::Unreadable(error)) => {
+                let error = error.to_string();
+                self.tell(News::Medium(error.clone()));
+                return Err(Refusal::Medium { id, error });
+            }
         }
-        if let Err(error) = self.store.replace(&id, (now, held.from), bytes) {
+        let bytes = bundle.to_bytes();
+        let len = bytes.len() as u64;
+        // What a stranger makes longer is a stranger's, and what a neighbour sends too is not.
+        let from = if from == Origin::Known || len > held.len { from } else { held.from };
+        self.find_room((&id, len), from, Some(held))?;
+        if let Err(error) = self.store.replace(&id, (now, from), &bytes) {
             let error = error.to_string();
             self.tell(News::Medium(error.clone()));
             return Err(Refusal::Medium { id, error });
@@ -233,8 +281,9 @@ impl<F: Folder> Node<F> {
             other => other,
         };
         self.index.remove(&id);
-        let copy = self::held(&self.config, bundle, (now, held.from), len);
-        self.hold(Held { state, was_out: held.was_out, ..copy });
+        let copy = self::held(&self.config, bundle, (now, from), len);
+        let stays_until = held.stays_until;
+        self.hold(Held { state, was_out: held.was_out, stays_until, ..copy });
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use super::*;
 use crate::making::{Reports, Request, Status, read_report};
 use crate::{MemoryFolder, NodeId, endpoint};
 
+mod copies;
 mod others;
 
 const NAMES: [&str; 3] = ["dtn://earth/", "dtn://relay/", "dtn://mars/"];

@@ -83,7 +83,7 @@ fn what_comes_back_in_a_circle_before_it_is_answered_for_goes_on_whatever_the_an
 }
 
 /// The bundle with this hop limit, after so many hops.
-fn after_hops(bytes: &[u8], limit: u8, hops: u8) -> Vec<u8> {
+pub(super) fn after_hops(bytes: &[u8], limit: u8, hops: u8) -> Vec<u8> {
     let mut bundle = bp7::Bundle::try_from(bytes).expect("a bundle");
     for block in &mut bundle.canonicals {
         if block.block_type == bp7::HOP_COUNT_BLOCK {
