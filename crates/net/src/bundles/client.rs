@@ -56,7 +56,7 @@ impl Client {
                 Ok((delivered, payload))
             }
             Next::Said(Said::Refused(why) | Said::NotNow(why) | Said::Taken(why)) => {
-                Err(io::Error::other(why))
+                Err(io::Error::new(io::ErrorKind::InvalidInput, why))
             }
         }
     }

@@ -75,7 +75,11 @@ async fn connect(at: &At) -> Result<Client, Failure> {
 
 /// The node has gone, or the socket is not one of a node.
 fn gone(error: &io::Error) -> Failure {
-    Failure::System(format!("the node has gone: {error}"))
+    match error.kind() {
+        // The node has said so.
+        io::ErrorKind::InvalidInput => Failure::Input(error.to_string()),
+        _ => Failure::System(format!("the node has gone: {error}")),
+    }
 }
 
 fn send(args: &BundleSend, lines: &Lines) -> Result<(), Failure> {
