@@ -109,3 +109,81 @@ fn what_is_wrong_with_proxies_is_said_at_its_place() {
         assert!(error.to_string().contains(word), "{error}");
     }
 }
+
+/// Five downloads through a gateway whose memory is one bandwidth-delay product of its link; four of them begin late.
+fn shared(buffers: &str) -> RunSpec {
+    let flow = |name: &str, start: &str, size: &str| {
+        format!(
+            r#"
+[flows.{name}]
+from = "server"
+to = "client"
+through = ["gateway"]
+size = "{size}"
+start = "{start}"
+protocol = "tcp"
+"#
+        )
+    };
+    let flows: Vec<String> = (0..5)
+        .map(|n| match n {
+            0 => flow("first", "0 s", "20 MB"),
+            _ => flow(&format!("late{n}"), "10 s", "2 MB"),
+        })
+        .collect();
+    let text = format!(
+        r#"
+name = "shared"
+nodes = ["server", "gateway", "client"]
+[links.near]
+between = ["server", "gateway"]
+rate = "100 Mbit/s"
+delay = "5 ms"
+[links.space]
+between = ["gateway", "client"]
+rate = "10 Mbit/s"
+delay = "250 ms"
+[schedulers.line]
+rate = "10 Mbit/s"
+[proxies.gateway]
+node = "gateway"
+{buffers}
+scheduler = "line"
+protocol = "tcp"
+tcp = {{ recovery = "departure-order", controller = "fixed" }}
+{}
+"#,
+        flows.concat()
+    );
+    Scenario::parse("shared.toml", &text).expect("a scenario").run_spec(None, false).expect("a run")
+}
+
+/// Mbit/s of the first download and of a late one.
+fn downloads(buffers: &str) -> (f64, f64) {
+    let summary = run(&shared(buffers), &mut Silent).expect("a record");
+    assert!(summary.flows.iter().all(|flow| flow.complete), "{buffers}");
+    let rate = |flow: usize| summary.flows[flow].metrics.effective_throughput / 1e6;
+    (rate(0), rate(1))
+}
+
+#[test]
+fn memory_that_is_shared_is_for_whoever_is_there() {
+    // 10 Mbit/s and half a second: 625 kB, or 125 kB for each of five.
+    let (first, late) = downloads("buffer = \"125 kB\"");
+    let (pooled, pooled_late) = downloads("pool = \"625 kB\"\nthreshold = 4.0");
+    assert!(first < 2.1, "{first}");
+    assert!(pooled > 2.0 * first, "{pooled} {first}");
+    assert!(pooled_late > 0.9 * late, "{pooled_late} {late}");
+}
+
+#[test]
+fn shared_memory_is_checked() {
+    for (change, says) in [
+        ("proxies.gateway.pool=1 kB", "it is at least 10 kB"),
+        ("proxies.gateway.threshold=2.0", "it is of the free bytes of a `pool`"),
+        ("proxies.gateway.threshold=0.0", "it is above 0, and 1000 at most"),
+    ] {
+        let error = changed(&[change]).expect_err(change).to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Proxies that end connections: the relays between their ends. How they share a link is in
 //! [`crate::shapers`].
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use bentpipe_link::Streams;
@@ -25,6 +26,8 @@ pub(crate) struct Proxies {
     pub(crate) all: Vec<Proxy>,
     /// Those of each pair of outer ends, in the order of the path.
     of_pair: Vec<Range<usize>>,
+    /// Memory that connections share, and which ones do, by the name of their proxy.
+    pools: BTreeMap<String, (split::Pool, Vec<usize>)>,
     pub(crate) shapers: Vec<Shaper>,
     /// The timer of the first shaper.
     pub(crate) first_shaper: Slot,
@@ -42,6 +45,8 @@ pub(crate) struct Proxy {
     number: usize,
     /// The leg that the data come by: that of the end which listens, unless the receiver opens.
     pub(crate) sender: Side,
+    /// The memory that it shares with others.
+    pool: Option<String>,
     /// The shaper of the leg towards the receiver, and its number there.
     pub(crate) shaper: Option<(usize, u32)>,
     held: [Held; 2],
@@ -79,7 +84,7 @@ impl Proxies {
         components: &Components,
     ) -> Self {
         let mut shapers: Vec<_> = schedulers.iter().map(Shaper::new).collect();
-        let (mut all, mut of_pair) = (Vec::new(), Vec::new());
+        let (mut all, mut of_pair, mut pools) = (Vec::new(), Vec::new(), BTreeMap::new());
         for (number, (flow, (first, count))) in flows.iter().zip(pairs).enumerate() {
             for connection in 0..*count {
                 let begin = all.len();
@@ -94,6 +99,11 @@ impl Proxies {
                     let shaper = spec.scheduler.map(|(shaper, weight)| {
                         (shaper, shapers[shaper].join(near + sender.other() as usize, weight))
                     });
+                    if let Some(pool) = spec.pool {
+                        let (_, members) =
+                            pools.entry(spec.name.clone()).or_insert((pool, Vec::new()));
+                        members.push(all.len());
+                    }
                     all.push(Proxy {
                         relay: Relay::new(spec.relay),
                         config: spec.relay,
@@ -101,6 +111,7 @@ impl Proxies {
                         flow: number,
                         number: proxy,
                         sender,
+                        pool: spec.pool.is_some().then(|| spec.name.clone()),
                         shaper,
                         held: [Held::default(); 2],
                         past: [TransportCounters::default(); 2],
@@ -110,7 +121,7 @@ impl Proxies {
                 of_pair.push(begin..all.len());
             }
         }
-        Self { all, of_pair, shapers, first_shaper: components.first_scheduler }
+        Self { all, of_pair, pools, shapers, first_shaper: components.first_scheduler }
     }
 
     /// Time has come to this point. True if a relay had something to do.
@@ -148,9 +159,7 @@ impl Proxies {
             changed = Side::Far;
         }
         let was_broken = proxy.relay.is_broken();
-        let shares = proxy.sender.other();
-        let rounds = |shaper: usize| self.shapers[shaper].has_rounds();
-        let in_rounds = proxy.shaper.filter(|(shaper, _)| rounds(*shaper)).map(|_| shares);
+        let in_rounds = in_rounds(&self.shapers, proxy);
         let mut both = Both { network: &mut *network, ends: both, in_rounds };
         if changed != proxied.side {
             split::after_change(&mut proxy.relay, now, proxied.side, &mut both);
@@ -162,10 +171,44 @@ impl Proxies {
             held.note(now, proxy.relay.occupied(side));
         }
         let (near, shaper) = (proxy.near, proxy.shaper);
+        if proxy.pool.is_some() {
+            self.share_pool(now, network, ends, proxied.relay as usize);
+        }
         self.set_end_timer(now, network, ends, near);
         self.set_end_timer(now, network, ends, near + 1);
         if let Some((shaper, member)) = shaper {
             self.wake_member(now, network, ends, proxied.relay, (shaper, member));
+        }
+    }
+
+    /// One of those that share memory holds more or less: all of them learn what they may hold.
+    fn share_pool(
+        &mut self,
+        now: Instant,
+        network: &mut Network<'_>,
+        ends: &mut Ends,
+        relay: usize,
+    ) {
+        let pool = self.all[relay].pool.as_ref().and_then(|name| self.pools.get(name));
+        let Some((pool, members)) = pool else { return };
+        let held = |proxy: &Proxy| proxy.relay.occupied(proxy.sender);
+        let all = members.iter().fold(ByteCount::ZERO, |sum, it| sum + held(&self.all[*it]));
+        let allowance = pool.allowance(all);
+        for member in members.clone() {
+            let proxy = &mut self.all[member];
+            proxy.relay.allow(proxy.sender, allowance);
+            if !proxy.relay.wants(proxy.sender) || ends[proxy.near].endpoint.is_none() {
+                continue;
+            }
+            let near = proxy.near;
+            let in_rounds = in_rounds(&self.shapers, proxy);
+            let mut both =
+                Both { network: &mut *network, ends: &mut ends[near..near + 2], in_rounds };
+            split::after_change(&mut proxy.relay, now, proxy.sender, &mut both);
+            if member != relay {
+                self.set_end_timer(now, network, ends, near);
+                self.set_end_timer(now, network, ends, near + 1);
+            }
         }
     }
 
@@ -264,6 +307,12 @@ impl Proxies {
         }
         summaries.into_iter().map(|(_, summary)| summary).collect()
     }
+}
+
+/// The leg of a proxy that sends when its turn has come.
+fn in_rounds(shapers: &[Shaper], proxy: &Proxy) -> Option<Side> {
+    let (shaper, _) = proxy.shaper?;
+    shapers[shaper].has_rounds().then(|| proxy.sender.other())
 }
 
 /// The two ends of a proxied connection in the hands of its relay.

@@ -213,6 +213,8 @@ pub struct ProxySpec {
     pub protocol: Protocol,
     /// How it carries bytes from one leg to the other.
     pub relay: split::Config,
+    /// Memory that all connections of the proxy share, of what comes from senders; without it each has its own.
+    pub pool: Option<split::Pool>,
     /// Index of the scheduler that lets the leg behind it send, and the weight there; without one the
     /// leg sends when it may.
     pub scheduler: Option<(usize, u32)>,

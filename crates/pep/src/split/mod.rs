@@ -11,6 +11,7 @@
 //! not be delivered are followed by a reset and never by an end.
 
 mod pace;
+mod pool;
 mod stream;
 
 use std::mem;
@@ -18,6 +19,7 @@ use std::mem;
 use bentpipe_transport::{Event, ProxyLeg};
 use bentpipe_units::{ByteCount, Instant};
 
+pub use pool::Pool;
 use stream::Stream;
 
 /// A leg of a split connection.
@@ -49,6 +51,8 @@ pub struct Config {
     /// if its protocol can do that (PETRA); `None` acknowledges what was read. With zero nothing is lost
     /// with the proxy.
     pub spoof_window: Option<ByteCount>,
+    /// The receive buffer of the source's leg, of which [`Relay::allow`] gives a part; without it the leg has all of it.
+    pub buffer: Option<ByteCount>,
 }
 
 /// What joins the two legs of a split connection. It owns neither: whoever does hands them over.
@@ -194,6 +198,12 @@ impl Relay {
     /// acknowledged yet.
     pub fn occupied(&self, from: Side) -> ByteCount {
         ByteCount::new(self.streams[from as usize].occupied())
+    }
+
+    /// No more than this may be held that comes from this leg; what it was told before still comes. [`after_change`] is to be
+    /// called for the leg then.
+    pub fn allow(&mut self, from: Side, most: ByteCount) {
+        self.streams[from as usize].allow(most.get());
     }
 
     /// When [`Relay::handle_timeout`] must be called.

@@ -29,6 +29,9 @@ pub(super) struct Stream {
     /// Bytes beyond those acknowledged on the other leg that may be acknowledged to the source; `None`
     /// for all that were read.
     spoofed: Option<u64>,
+    /// The receive buffer of the source's leg, and what there is not to be used of it.
+    buffer: u64,
+    forbidden: u64,
     pace: Option<Pace>,
     /// The source will send no more.
     ended: bool,
@@ -54,6 +57,8 @@ impl Stream {
             stated: 0,
             reported: Held::default(),
             spoofed: config.spoof_window.map(ByteCount::get),
+            buffer: config.buffer.map_or(0, ByteCount::get),
+            forbidden: 0,
             pace: config.paced.then(Pace::default),
             ended: false,
             closed: false,
@@ -63,6 +68,11 @@ impl Stream {
     /// Bytes that the proxy holds.
     pub(super) const fn occupied(&self) -> u64 {
         self.waiting + self.downstream
+    }
+
+    /// No more than this may be held.
+    pub(super) const fn allow(&mut self, most: u64) {
+        self.forbidden = self.buffer.saturating_sub(most);
     }
 
     /// These bytes were read.
@@ -135,7 +145,7 @@ impl Stream {
     /// What the source's leg is to do.
     fn held(&self) -> Held {
         let beyond = |spoofed| self.occupied().saturating_sub(spoofed);
-        Held { withheld: self.stated, deferred: self.spoofed.map_or(0, beyond) }
+        Held { withheld: self.stated + self.forbidden, deferred: self.spoofed.map_or(0, beyond) }
     }
 
     /// The source's leg was not told what it is to do now.

@@ -177,7 +177,7 @@ proptest! {
         patient in any::<bool>(),
     ) {
         let legs: Vec<_> = protocols.iter().zip(&buffers).map(|(p, b)| Leg::of(*p, *b)).collect();
-        let config = Config { paced, spoof_window: spoof.map(ByteCount::new) };
+        let config = Config { paced, spoof_window: spoof.map(ByteCount::new), buffer: None };
         transfer(legs, &buffers, config, seed, loss, [forth, back], aborts, patient);
     }
 

@@ -103,8 +103,9 @@ struct Case {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let config = (any::<bool>(), prop::option::of(0..20_000u64))
-        .prop_map(|(paced, spoof)| Config { paced, spoof_window: spoof.map(ByteCount::new) });
+    let config = (any::<bool>(), prop::option::of(0..20_000u64)).prop_map(|(paced, spoof)| {
+        Config { paced, spoof_window: spoof.map(ByteCount::new), buffer: None }
+    });
     (
         prop::sample::select(&KINDS[..]),
         prop::array::uniform3(5_000..50_000u64),
@@ -163,7 +164,7 @@ fn run(case: &Case) -> World {
 
 /// The client of SCTP between proxies reads on while the association is closing.
 fn reads_on(buffers: [u64; 3], (seed, loss): (u64, u64), size: usize, stall: (u64, u64)) {
-    let config = Config { paced: false, spoof_window: None };
+    let config = Config { paced: false, spoof_window: None, buffer: None };
     let stalls = vec![stall];
     let case =
         Case { kind: Kind::Sctp, buffers, config, seed, loss, size, stalls, gives_up: false };

@@ -21,6 +21,10 @@ use crate::schema::proxy::{DisciplineName, ProxyTable, SchedulerTable};
 /// Size of segments where a scheduler does not say.
 const SEGMENT: ByteCount = ByteCount::new(1460);
 
+/// The least memory that connections may share, and the largest threshold.
+const LEAST_POOL: ByteCount = ByteCount::new(10_000);
+const MOST_THRESHOLD: f64 = 1000.0;
+
 /// The schedulers of a scenario, in their order.
 pub(crate) fn schedulers(file: &ScenarioFile) -> Result<Vec<SchedulerSpec>, Problem> {
     let build = |(name, table): (&String, &SchedulerTable)| {
@@ -65,7 +69,10 @@ pub(crate) fn split(
             let message = format!("`{name}` stands at `{}`, where the flow is already", proxy.node);
             return problem(&at, message);
         }
-        buffers.push(table.buffers.get(number).or(proxy.buffer.as_ref()).map(|buffer| buffer.0));
+        let pool = pool(name, proxy)?;
+        let own = table.buffers.get(number).or(proxy.buffer.as_ref()).map(|buffer| buffer.0);
+        let buffer = own.or(pool.map(|pool| pool.size));
+        buffers.push(buffer);
         proxies.push(ProxySpec {
             name: name.clone(),
             node: stands,
@@ -73,7 +80,9 @@ pub(crate) fn split(
             relay: split::Config {
                 paced: proxy.paced,
                 spoof_window: proxy.spoof_window.map(|window| window.0),
+                buffer,
             },
+            pool,
             scheduler: scheduler(file, name, proxy)?.map(|line| (line, table.weight.unwrap_or(1))),
         });
     }
@@ -84,6 +93,7 @@ pub(crate) fn split(
             None => problem(&["proxies", name, "buffer"], message),
         }
     };
+    let pooled: Vec<bool> = proxies.iter().map(|proxy| proxy.pool.is_some()).collect();
     for number in 0..=proxies.len() {
         let near = number.checked_sub(1).and_then(|before| Some((before, buffers[before]?)));
         let far = buffers.get(number).and_then(|buffer| Some((number, (*buffer)?)));
@@ -108,10 +118,33 @@ pub(crate) fn split(
         for (sends, found) in [(true, near), (false, far)] {
             if let Some((proxy, buffer)) = found {
                 set_buffer(leg, sends, buffer).or_else(|message| wrong(proxy, message))?;
+                // The proxy gives parts of all of it from the start on.
+                if !sends
+                    && pooled[proxy]
+                    && let Protocol::Tcp { receiver, .. } = &mut *leg
+                {
+                    Arc::make_mut(receiver).rcv_buf_initial = None;
+                }
             }
         }
     }
     Ok((first, proxies))
+}
+
+/// The memory that the connections of a proxy share.
+fn pool(name: &str, proxy: &ProxyTable) -> Result<Option<split::Pool>, Problem> {
+    let wrong = |key, message: &str| problem(&["proxies", name, key], message);
+    match (proxy.pool.as_ref(), proxy.threshold) {
+        (Some(size), _) if size.0 < LEAST_POOL => wrong("pool", "it is at least 10 kB"),
+        (_, Some(threshold)) if !(threshold > 0.0 && threshold <= MOST_THRESHOLD) => {
+            wrong("threshold", "it is above 0, and 1000 at most")
+        }
+        (None, Some(_)) => wrong("threshold", "it is of the free bytes of a `pool`"),
+        (None, None) => Ok(None),
+        (Some(size), threshold) => {
+            Ok(Some(split::Pool { size: size.0, threshold: threshold.unwrap_or(1.0) }))
+        }
+    }
 }
 
 /// The proxy of this name waits for the acknowledgements of the leg behind it.

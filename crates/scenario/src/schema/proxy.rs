@@ -20,6 +20,11 @@ pub struct ProxyTable {
     /// Bytes that it holds for each connection and direction, not acknowledged ones included
     /// [default: the buffers of its own ends of the two legs].
     pub buffer: Option<Quantity<ByteCount>>,
+    /// Bytes that all connections of the proxy may hold together of what senders send: each as many as `threshold` times those
+    /// that are free, and at most its `buffer` [default: each has its `buffer`].
+    pub pool: Option<Quantity<ByteCount>>,
+    /// How many times the free bytes of `pool` one connection may hold [default: 1].
+    pub threshold: Option<f64>,
     /// Room that one acknowledgement makes is told to the other leg in steps of a segment.
     #[serde(default)]
     pub paced: bool,

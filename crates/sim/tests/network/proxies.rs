@@ -34,6 +34,7 @@ fn proxy(node: usize, protocol: Protocol) -> ProxySpec {
         node,
         protocol,
         relay: split::Config::default(),
+        pool: None,
         scheduler: None,
     }
 }
