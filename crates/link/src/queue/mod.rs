@@ -17,6 +17,7 @@ mod drop_tail;
 mod dualpi2;
 mod fifo;
 mod fq_codel;
+mod fuzzy;
 mod limit;
 mod pi;
 mod pie;
@@ -39,6 +40,7 @@ pub use discipline::{Backlog, Cumulative, Discipline, FlowKey, Held, LineState, 
 pub use drop_tail::DropTail;
 pub use dualpi2::{DualPi2, DualPi2Config};
 pub use fq_codel::{FqCodel, FqCodelConfig};
+pub use fuzzy::{Fuzzy, FuzzyConfig};
 pub use limit::QueueLimit;
 pub use pie::{Pie, PieConfig};
 pub use priority::DropLowPriority;

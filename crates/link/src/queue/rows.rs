@@ -83,6 +83,22 @@ pub static QUEUES: &[ModelRow] = &[
         ],
     },
     ModelRow {
+        name: "fuzzy",
+        summary: "drops or marks what comes, as nine fuzzy rules over the delay and its change say",
+        source: "this project's rules; fuzzy control with ECN is named in surveys",
+        parameters: &[
+            LIMIT,
+            parameter("target", "s", "queueing delay that is aimed at"),
+            parameter("update", "s", "time between two updates of the probability"),
+            parameter(
+                "gain",
+                "1",
+                "largest change of the probability at an update, as a part of it",
+            ),
+            ECN,
+        ],
+    },
+    ModelRow {
         name: "drop-low-priority",
         summary: "when it is full, packets of low priority are lost first",
         source: "Padmanabhan and Katz 1998, TCP Fast Start; Akyildiz et al. 2001, TCP Peach",

@@ -5,7 +5,7 @@ use bentpipe_units::BitRate;
 use super::{
     AckFilter, AckPriority, AckReconstruction, AckReconstructionConfig, BandwidthRouter, Codel,
     CodelConfig, Discipline, DropLowPriority, DropTail, DualPi2, DualPi2Config, FqCodel,
-    FqCodelConfig, Pie, PieConfig, Red, RedConfig, XcpRouter,
+    FqCodelConfig, Fuzzy, FuzzyConfig, Pie, PieConfig, Red, RedConfig, XcpRouter,
 };
 use crate::{QueueChoice, QueueLimit, Stream};
 
@@ -33,6 +33,8 @@ pub enum DisciplineSpec {
     Pie(PieConfig),
     /// [`DualPi2`].
     DualPi2(DualPi2Config),
+    /// [`Fuzzy`].
+    Fuzzy(FuzzyConfig),
     /// [`DropLowPriority`].
     DropLowPriority,
     /// [`AckPriority`].
@@ -71,6 +73,7 @@ impl QueueSpec {
             DisciplineSpec::FqCodel(config) => Box::new(FqCodel::new(*config, limit, stream)),
             DisciplineSpec::Pie(config) => Box::new(Pie::new(*config, limit, stream)),
             DisciplineSpec::DualPi2(config) => Box::new(DualPi2::new(*config, limit, stream)),
+            DisciplineSpec::Fuzzy(config) => Box::new(Fuzzy::new(*config, limit, stream)),
             DisciplineSpec::DropLowPriority => Box::new(DropLowPriority::new(limit)),
             DisciplineSpec::AckPriority { in_a_row } => {
                 Box::new(AckPriority::new(limit, *in_a_row))

@@ -1,6 +1,6 @@
 //! Active queue management: what the keys of a queue say that looks at the sojourn time.
 
-use bentpipe_link::queue::{CodelConfig, DualPi2Config, FqCodelConfig, PieConfig};
+use bentpipe_link::queue::{CodelConfig, DualPi2Config, FqCodelConfig, FuzzyConfig, PieConfig};
 use bentpipe_units::{ByteCount, Span};
 
 use crate::schema::quantity::{Probability, Quantity};
@@ -75,6 +75,26 @@ pub(super) fn pie(
         max_burst: max_burst.map_or(default.max_burst, |time| time.0),
         ecn: ecn.unwrap_or(default.ecn),
         mark_threshold: mark_threshold.map_or(default.mark_threshold, |p| p.0),
+    })
+}
+
+/// The settings of fuzzy control.
+pub(super) fn fuzzy(
+    target: Option<Quantity<Span>>,
+    update: Option<Quantity<Span>>,
+    gain: Option<f64>,
+    ecn: Option<bool>,
+) -> Result<FuzzyConfig, Unfit> {
+    let default = FuzzyConfig::default();
+    let gain = gain.unwrap_or(default.gain);
+    if !(gain > 0.0 && gain <= 1.0) {
+        return Err(("gain", format!("{gain}: it must be above 0 and at most 1")));
+    }
+    Ok(FuzzyConfig {
+        target: above_zero("target", target, default.target)?,
+        update: above_zero("update", update, default.update)?,
+        gain,
+        ecn: ecn.unwrap_or(default.ecn),
     })
 }
 

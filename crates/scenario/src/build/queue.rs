@@ -77,6 +77,9 @@ impl QueueTable {
                 let pi = aqm::Pi { target, update, alpha, beta };
                 held(limit, DisciplineSpec::DualPi2(aqm::dualpi2(pi, *coupling, *step)?))
             }
+            Self::Fuzzy { limit, target, update, gain, ecn } => {
+                held(limit, DisciplineSpec::Fuzzy(aqm::fuzzy(*target, *update, *gain, *ecn)?))
+            }
             Self::DropLowPriority { limit } => held(limit, DisciplineSpec::DropLowPriority),
             Self::AckPriority { limit, in_a_row } => {
                 let in_a_row = at_least_one("in_a_row", in_a_row.unwrap_or(8))?;

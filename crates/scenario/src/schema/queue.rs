@@ -103,6 +103,19 @@ pub enum QueueTable {
         /// Sojourn time above which every packet of the L queue is marked; 1 ms.
         step: Option<Quantity<Span>>,
     },
+    /// Nine fuzzy rules over the delay and its change.
+    Fuzzy {
+        /// What may wait; 50 packets.
+        limit: Option<Quantity<Room>>,
+        /// Queueing delay that is aimed at; 20 ms.
+        target: Option<Quantity<Span>>,
+        /// Time between two updates of the probability; 50 ms.
+        update: Option<Quantity<Span>>,
+        /// Largest change of the probability at an update, as a part of it; 0.25.
+        gain: Option<f64>,
+        /// Senders that understand marks are marked; true.
+        ecn: Option<bool>,
+    },
     /// Packets of low priority are lost first.
     #[serde(alias = "low-first")]
     DropLowPriority {

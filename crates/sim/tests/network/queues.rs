@@ -2,8 +2,8 @@
 
 use bentpipe_link::ModelSpec;
 use bentpipe_link::queue::{
-    AckReconstructionConfig, CodelConfig, DisciplineSpec, DualPi2Config, FqCodelConfig, PieConfig,
-    RedConfig,
+    AckReconstructionConfig, CodelConfig, DisciplineSpec, DualPi2Config, FqCodelConfig,
+    FuzzyConfig, PieConfig, RedConfig,
 };
 use bentpipe_record::RunSummary;
 use bentpipe_sim::RunSpec;
@@ -39,6 +39,7 @@ fn disciplines() -> Vec<DisciplineSpec> {
         DisciplineSpec::FqCodel(FqCodelConfig::default()),
         DisciplineSpec::Pie(PieConfig { max_burst: Span::ZERO, ..PieConfig::default() }),
         DisciplineSpec::DualPi2(DualPi2Config::default()),
+        DisciplineSpec::Fuzzy(FuzzyConfig::default()),
         DisciplineSpec::DropLowPriority,
         DisciplineSpec::AckPriority { in_a_row: 8 },
         DisciplineSpec::AckFilter { reports: true, in_place: true },
