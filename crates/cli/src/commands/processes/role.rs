@@ -1,9 +1,9 @@
 //! What each of the three processes does.
 
-use std::io::{self, Read as _, Write as _};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::future::pending;
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::time::Duration;
 
 use bentpipe_association::endpoint::Streams as _;
 use bentpipe_link::Direction;
@@ -11,10 +11,13 @@ use bentpipe_net::qlp::{Connection, Node, NodeId, Router, Routes};
 use bentpipe_record::{ProbingSummary, TransportCounters};
 use bentpipe_scenario::Scenario;
 use bentpipe_sim::{SourceSpec, pattern};
+use bentpipe_system::calendar as now;
 use bentpipe_transport::Inspect as _;
+use bentpipe_units::ByteCount;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
-use tokio::io::AsyncWriteExt as _;
-use tokio::sync::oneshot;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::unix::pipe::Receiver;
 
 use super::case::Case;
 use crate::args::{Process, Role};
@@ -114,7 +117,7 @@ async fn source(case: &Case, node: NodeId, routes: Routes, to: NodeId) -> Result
 
 /// Writes a file, and waits until the other end has all of it.
 async fn write(connection: &mut Connection, source: &SourceSpec) -> io::Result<()> {
-    let size = source.stream_size().map_or(0, |size| size.get());
+    let size = source.stream_size().map_or(0, ByteCount::get);
     let mut written = 0;
     while written < size {
         let chunk = pattern::slice(written, source.chunk.get().min(size - written) as usize);
@@ -168,12 +171,10 @@ async fn read(connection: &Connection, arrived: &mut Arrived) -> io::Result<()> 
 /// Passes frames on until it is dismissed.
 fn router(case: &Case, node: NodeId, routes: Routes) -> Result<(), Failure> {
     let mut router = Router::open(node, routes, case.path().path(), false)?;
-    let dismissed = Arc::new(AtomicBool::new(false));
-    let seen = dismissed.clone();
-    when_dismissed(move || seen.store(true, Ordering::Relaxed));
     say(READY)?;
+    let input = io::stdin();
     router
-        .run(|_| !dismissed.load(Ordering::Relaxed))
+        .run(|_| !is_dismissed(input.as_fd()))
         .map_err(|error| Failure::System(format!("node {node}: {error}")))?;
     let [forward, returned] = Direction::BOTH.map(|way| router.path().counters(way).into());
     report(&Passed { forward, returned, lost: router.counters().lost_queue_full })
@@ -181,26 +182,22 @@ fn router(case: &Case, node: NodeId, routes: Routes) -> Result<(), Failure> {
 
 /// Passes when the scenario's time is over or this process is dismissed.
 async fn deadline(case: &Case) {
-    let (tell, dismissed) = oneshot::channel();
-    when_dismissed(move || {
-        // Nobody waits any more where the work is done.
-        let _ = tell.send(());
-    });
-    let _ =
-        tokio::time::timeout(Duration::from_nanos(case.spec.duration.as_nanos()), dismissed).await;
+    let time = Duration::from_nanos(case.spec.duration.as_nanos());
+    let _ = tokio::time::timeout(time, dismissed()).await;
 }
 
-/// Does something when the standard input ends.
-fn when_dismissed(act: impl FnOnce() + Send + 'static) {
-    std::thread::spawn(move || {
-        let _ = io::stdin().read_to_end(&mut Vec::new());
-        act();
-    });
+/// Passes when the standard input ends, which is a pipe from the process that started this one.
+async fn dismissed() {
+    let input = io::stdin().as_fd().try_clone_to_owned();
+    let Ok(mut input) = input.and_then(Receiver::from_owned_fd) else { return pending().await };
+    let _ = input.read_to_end(&mut Vec::new()).await;
 }
 
-/// Nanoseconds since 1970: the three processes have one clock.
-fn now() -> u64 {
-    SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos() as u64)
+/// Whether the standard input has ended.
+fn is_dismissed(input: BorrowedFd<'_>) -> bool {
+    let mut fds = [PollFd::from_borrowed_fd(input, PollFlags::IN)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut fds, Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
 fn report(report: &impl Serialize) -> Result<(), Failure> {
