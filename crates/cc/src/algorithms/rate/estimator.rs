@@ -16,6 +16,10 @@ const QUEUE_MIN: Span = Span::from_millis(20);
 /// Share of the base round trip that the answers last which show that the link is too slow, within bounds.
 const WINDOW_SHARE: u64 = 4;
 const WINDOW: (Span, Span) = (Span::from_millis(50), Span::from_millis(150));
+/// Full packets that a queue, and what these answers are to, are at least, and the length of one.
+const QUEUE_PACKETS: u64 = 3;
+const WINDOW_PACKETS: u64 = 8;
+const PACKET: ByteCount = ByteCount::new(1500);
 /// Answers that they are at least.
 const ANSWERS: usize = 4;
 /// Growth of round trips, and losses beyond the usual ones, that show it.
@@ -180,7 +184,13 @@ impl Estimator {
     }
 
     fn threshold(&self) -> Span {
-        (self.base.get().unwrap_or(Span::ZERO) / QUEUE_SHARE).max(QUEUE_MIN)
+        let share = self.base.get().unwrap_or(Span::ZERO) / QUEUE_SHARE;
+        share.max(QUEUE_MIN).max(self.packet() * QUEUE_PACKETS)
+    }
+
+    /// What a full packet takes: whatever leaves behind one is answered so much later, which is no queue.
+    fn packet(&self) -> Span {
+        self.target.time_for(PACKET)
     }
 
     fn queue(&self, rtt: Span) -> Span {
@@ -189,12 +199,13 @@ impl Estimator {
 
     fn window(&self) -> Span {
         let base = self.base.get().unwrap_or(Span::ZERO);
-        (base / WINDOW_SHARE).max(WINDOW.0).min(WINDOW.1)
+        (base / WINDOW_SHARE).max(WINDOW.0).min(WINDOW.1).max(self.packet() * WINDOW_PACKETS)
     }
 
     /// A round trip, or as long as one can be told from chance.
     fn long(&self) -> Span {
-        self.base.get().unwrap_or(Span::ZERO).max(WINDOW.0 * 2)
+        let least = (WINDOW.0 * 2).max(self.packet() * WINDOW_PACKETS);
+        self.base.get().unwrap_or(Span::ZERO).max(least)
     }
 
     /// So many bytes leave now.
