@@ -168,6 +168,7 @@ impl Tuning {
             poll_rate: 16,
             // As dense as the POLLs of a round trip: a path that answers never notices.
             silence_ratio: 1.0 / 16.0,
+            poll_share: 0.125,
             ctl_max_retries: Some(5),
             keepalive: self.signs(),
             keepalive_max: self.keepalives(),

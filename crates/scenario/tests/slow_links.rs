@@ -29,6 +29,7 @@ rcv_buf = "64 kB"
 controller = "rate"
 controller_parameters = {{ rate = 9600 }}
 poll_rate = {polls}
+poll_share = 0.125
 "#
     )
 }

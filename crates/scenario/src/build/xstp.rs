@@ -35,6 +35,7 @@ settings! {
     rto_min => |c, v| c.rto_min = v.0;
     backoff_max => |c, v| c.backoff_max = v;
     silence_ratio => |c, v| c.silence_ratio = v;
+    poll_share => |c, v| c.poll_share = v;
     idle_threshold => |c, v| c.idle_threshold = v.0;
     persist_min => |c, v| c.persist_min = v.0;
     persist_max => |c, v| c.persist_max = v.0;

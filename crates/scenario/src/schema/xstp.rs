@@ -84,6 +84,8 @@ settings_table! {
     backoff_max: u32;
     /// While nothing answers, the next POLL waits for this share of the silence so far, a second at most.
     silence_ratio: f64;
+    /// Share of what is sent that POLLs may take at most; zero for no bound but `poll_rate`.
+    poll_share: f64;
     /// Time without new data after which the window starts over.
     idle_threshold: Quantity<Span>;
     /// Shortest time between POLLs to a receiver without room.

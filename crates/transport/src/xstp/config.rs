@@ -78,6 +78,9 @@ pub struct Config {
     /// that is down for long costs few POLLs, and is found again after that share of its outage. Zero leaves
     /// POLLs to the backoff, as the paper has it; at most 1.
     pub silence_ratio: f64,
+    /// POLLs by themselves, with their headers, take this share of what is sent at most: over a slow path they would leave no
+    /// room for data. Zero bounds them by `poll_rate` only, as the paper has it; at most 1.
+    pub poll_share: f64,
     /// After this long without new data the window starts over.
     pub idle_threshold: Span,
     /// Shortest time between POLLs to a receiver without room.
@@ -186,6 +189,7 @@ impl Default for Config {
             rto_min: Span::from_secs(1),
             backoff_max: 8,
             silence_ratio: 0.0,
+            poll_share: 0.0,
             idle_threshold: Span::from_secs(3),
             persist_min: Span::from_millis(500),
             persist_max: Span::from_secs(60),
@@ -270,6 +274,10 @@ impl Config {
         if !(0.0..=1.0).contains(&self.silence_ratio) {
             let problem = format!("is {}: it must lie in 0..=1", self.silence_ratio);
             return wrong("silence_ratio", problem);
+        }
+        if !(0.0..=1.0).contains(&self.poll_share) {
+            let problem = format!("is {}: it must lie in 0..=1", self.poll_share);
+            return wrong("poll_share", problem);
         }
         if self.persist_max < self.persist_min {
             return wrong("persist_max", "is below `persist_min`".into());

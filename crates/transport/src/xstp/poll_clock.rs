@@ -11,15 +11,22 @@ const REMEMBERED: usize = 64;
 
 /// Bytes of a POLL behind a header.
 const POLL: ByteCount = ByteCount::new(4);
-/// POLLs take this part of what a path carries at most: over a slow one they would leave no room for data.
-const SHARE: u64 = 8;
 
-/// Least time between POLLs, each with so many bytes of headers, where a window of bytes leaves in a round trip, or no more than
-/// at a pace.
-pub(super) fn sparse(headers: ByteCount, srtt: Span, window: u64, pacing: Option<BitRate>) -> Span {
-    let bytes = (headers + POLL) * SHARE;
-    let paced = pacing.map_or(Span::ZERO, |pacing| pacing.time_for(bytes));
-    srtt.mul_div_ceil(bytes.get(), window).max(paced)
+/// Least time between POLLs, each with so many bytes of headers, that take no more than a share of what is sent, where a window of
+/// bytes leaves in a round trip, or no more than at a pace.
+pub(super) fn sparse(
+    share: f64,
+    headers: ByteCount,
+    srtt: Span,
+    window: u64,
+    pacing: Option<BitRate>,
+) -> Span {
+    if share <= 0.0 {
+        return Span::ZERO;
+    }
+    let bytes = ((headers + POLL).get() as f64 / share) as u64;
+    let paced = pacing.map_or(Span::ZERO, |pacing| pacing.time_for(ByteCount::new(bytes)));
+    srtt.mul_div_ceil(bytes, window).max(paced)
 }
 
 /// The POLL side of a sender.
@@ -188,12 +195,14 @@ mod tests {
 
     #[test]
     fn polls_leave_room_for_data_however_slow_the_path_is() {
-        let headers = ByteCount::new(56);
-        // 480 bytes of POLLs and headers for each POLL that may go.
-        assert_eq!(sparse(headers, Span::from_millis(500), 12_000, None), Span::from_millis(20));
+        // 480 bytes of data for each POLL of 60.
+        let sparse = |srtt, window, pacing| {
+            sparse(0.125, ByteCount::new(56), Span::from_millis(srtt), window, pacing)
+        };
+        assert_eq!(sparse(500, 12_000, None), Span::from_millis(20));
         let pacing = Some(BitRate::from_bps(9_600));
-        assert_eq!(sparse(headers, Span::from_millis(500), 12_000, pacing), Span::from_millis(400));
-        assert_eq!(sparse(headers, Span::from_secs(4), 1_200, None), Span::from_millis(1_600));
+        assert_eq!(sparse(500, 12_000, pacing), Span::from_millis(400));
+        assert_eq!(sparse(4_000, 1_200, None), Span::from_millis(1_600));
     }
 
     #[test]

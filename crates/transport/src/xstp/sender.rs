@@ -357,7 +357,13 @@ impl Sender {
         let dense = srtt.mul_div_ceil(backoff, rate).max(LEAST_INTERVAL * backoff);
         let pacing = self.governor.limits().pacing;
         let window = self.governor.window().max(u64::from(self.payload.get()));
-        dense.max(poll_clock::sparse(self.config.overhead, srtt, window, pacing))
+        dense.max(poll_clock::sparse(
+            self.config.poll_share,
+            self.config.overhead,
+            srtt,
+            window,
+            pacing,
+        ))
     }
 
     /// Queues a segment to be retransmitted.

@@ -405,7 +405,8 @@ mod tests {
         assert!(prober.train(at(0), 0, BYTES as usize).is_some());
         prober.sends(at(4_900));
         assert_eq!(prober.train(at(5_001), 0, BYTES as usize), None);
-        assert!(prober.train(at(5_900), 0, BYTES as usize).is_some());
+        assert_eq!(prober.train(at(15_000), 0, BYTES as usize), None);
+        assert!(prober.train(at(15_001), 0, BYTES as usize).is_some());
     }
 
     #[test]
