@@ -15,9 +15,7 @@ use bentpipe_association::host::lock;
 use bentpipe_units::{ByteCount, Instant};
 
 use codec::{Compressor, Expander};
-use estimate::is_dense;
-
-use crate::counters::load;
+use estimate::{LEAST, is_dense};
 
 /// Whether this program can compress.
 pub const COMPRESSES: bool = cfg!(feature = "compression");
@@ -96,7 +94,8 @@ impl Compression {
         piece: &[u8],
         worth: &mut Worth,
     ) -> Option<Vec<u8>> {
-        if !worth.is_over() {
+        // What is short says nothing of what follows: commands before texts, questions before answers.
+        if piece.len() < LEAST || !worth.is_over() {
             return None;
         }
         if is_dense(piece) {
@@ -133,7 +132,7 @@ impl Compression {
 
     /// Bytes of what was compressed, before and after.
     pub(crate) fn counts(&self) -> [ByteCount; 2] {
-        [load(&self.before), load(&self.after)]
+        [&self.before, &self.after].map(|count| ByteCount::new(count.load(Ordering::Relaxed)))
     }
 }
 
@@ -189,6 +188,15 @@ mod tests {
             .find(|n| compression.compress(at(2_000 + n), &text(PIECE), &mut worth).is_some());
         assert!(found.is_some());
         assert!(compression.compress(at(3_000), &text(PIECE), &mut worth).is_some());
+    }
+
+    #[test]
+    fn short_pieces_are_left_alone_and_do_not_stop_it() {
+        let (compression, mut worth) = (Compression::new(true), Worth::default());
+        for _ in 0..200 {
+            assert_eq!(compression.compress(at(0), &text(LEAST - 1), &mut worth), None);
+        }
+        assert!(compression.compress(at(0), &text(LEAST), &mut worth).is_some());
     }
 
     #[test]

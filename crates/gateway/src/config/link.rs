@@ -140,7 +140,7 @@ impl Config {
                 }
             }
         }
-        if self.link.compression.is_on() && !crate::COMPRESSES {
+        if self.link.compression.is_on() && !cfg!(feature = "compression") {
             found.add(
                 "link.compression",
                 "this program was built without it (feature `compression`)",

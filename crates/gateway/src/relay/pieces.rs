@@ -33,7 +33,7 @@ impl<'a> Pieces<'a> {
             if let Some(compressed) =
                 self.compression.compress(now, &frame[from..until], &mut self.worth)
             {
-                push_plain(&mut frames, frame.slice(plain..from));
+                push_plain(&mut frames, &frame[plain..from]);
                 let mut piece = BytesMut::zeroed(HEADER);
                 put_header(&mut piece, COMPRESSED, compressed.len());
                 piece.extend_from_slice(&compressed);
@@ -45,17 +45,18 @@ impl<'a> Pieces<'a> {
         if plain == HEADER {
             return vec![frame];
         }
-        push_plain(&mut frames, frame.slice(plain..));
+        push_plain(&mut frames, &frame[plain..]);
         frames
     }
 }
 
-/// A frame of bytes as they are, if there are some: its header, and they.
-fn push_plain(frames: &mut Vec<Bytes>, bytes: Bytes) {
+/// A frame of bytes as they are, if there are some. It is a copy: they are what is left of memory that is much larger.
+fn push_plain(frames: &mut Vec<Bytes>, bytes: &[u8]) {
     if !bytes.is_empty() {
-        let mut header = BytesMut::zeroed(HEADER);
-        put_header(&mut header, DATA, bytes.len());
-        frames.extend([header.freeze(), bytes]);
+        let mut frame = BytesMut::zeroed(HEADER);
+        put_header(&mut frame, DATA, bytes.len());
+        frame.extend_from_slice(bytes);
+        frames.push(frame.freeze());
     }
 }
 
