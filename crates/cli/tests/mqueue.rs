@@ -260,28 +260,55 @@ fn children(of: u32) -> Vec<u32> {
     tasks.split_whitespace().map(|id| id.parse().expect("a number")).collect()
 }
 
+/// A run that lasts, and its processes as roles, numbers and nodes.
+fn lasting(dir: &TempDir) -> (Child, Vec<(String, u32, String)>) {
+    let scenario = small(dir);
+    let mut command = bentpipe(&["run", "--via", "mqueue", "--set", "flows.file.size=\"9 GB\""]);
+    let command = command.arg(&scenario).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut run = command.spawn().expect("it starts");
+    let process = |id: u32| {
+        let line = fs::read(format!("/proc/{id}/cmdline")).ok()?;
+        let words: Vec<String> = text(&line).split('\0').map(str::to_owned).collect();
+        let node = words.iter().find_map(|word| word.strip_prefix("--node="))?;
+        Some((words.get(2)?.clone(), id, node.to_owned()))
+    };
+    loop {
+        assert_eq!(run.try_wait().expect("a child"), None, "it ended");
+        let found: Vec<_> = children(run.id()).into_iter().filter_map(process).collect();
+        if found.len() == 3 && !found.iter().any(|(_, _, node)| is_gone(node)) {
+            return (run, found);
+        }
+    }
+}
+
+fn signal(name: &str, id: u32) {
+    let sent = Command::new("kill").args([name, &id.to_string()]).status();
+    assert!(sent.expect("it runs").success());
+}
+
 #[test]
 fn a_run_that_is_killed_leaves_no_queue() {
     let dir = TempDir::new().expect("a directory");
-    let scenario = small(&dir);
-    let mut command = bentpipe(&["run", "--via", "mqueue", "--set", "flows.file.size=\"9 GB\""]);
-    let mut run = command.arg(&scenario).stdout(Stdio::null()).spawn().expect("it starts");
-    let node = |id: u32| {
-        let line = fs::read(format!("/proc/{id}/cmdline")).ok()?;
-        let words = text(&line);
-        words.split('\0').find_map(|word| word.strip_prefix("--node=").map(str::to_owned))
-    };
-    let nodes = loop {
-        assert_eq!(run.try_wait().expect("a child"), None, "it ended");
-        let nodes: Vec<String> = children(run.id()).into_iter().filter_map(node).collect();
-        if nodes.len() == 3 && !nodes.iter().any(|node| is_gone(node)) {
-            break nodes;
-        }
-    };
+    let (mut run, processes) = lasting(&dir);
     run.kill().expect("killed");
     run.wait().expect("gone");
-    while !nodes.iter().all(|node| is_gone(node)) {
+    while !processes.iter().all(|(_, _, node)| is_gone(node)) {
         std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_process_that_is_stopped_ends_the_run_and_leaves_no_queue() {
+    let dir = TempDir::new().expect("a directory");
+    for stopped in ["source", "router", "destination"] {
+        let (run, processes) = lasting(&dir);
+        let (_, id, _) = processes.iter().find(|(role, ..)| role == stopped).expect("a process");
+        signal("-TERM", *id);
+        let output = run.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(1), "{stopped}");
+        let said = text(&output.stderr);
+        assert!(said.contains(&format!("the {stopped} ended with")), "{said}");
+        assert!(processes.iter().all(|(_, _, node)| is_gone(node)), "{stopped}");
     }
 }
 

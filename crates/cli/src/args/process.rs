@@ -3,14 +3,12 @@
 use bentpipe_net::qlp::{NodeId, Route};
 use clap::{Args as ClapArgs, ValueEnum};
 
-/// A process of a run over message queues.
+/// A process of a run over message queues. Its scenario comes by the standard input.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Process {
     /// Which one
     #[arg(value_enum)]
     pub(crate) role: Role,
-    /// The scenario's file
-    pub(crate) scenario: String,
     /// Seed of every random draw
     #[arg(long)]
     pub(crate) seed: u64,

@@ -33,6 +33,11 @@ pub enum OpenError {
     /// A process that runs has it.
     #[error("node {0} is taken by a process that is running")]
     Taken(NodeId),
+    /// The queues of this user have all that they may.
+    #[error(
+        "no message queue for node {0}: those of this user take all that `ulimit -q` allows; let fewer run at a time"
+    )]
+    NoRoom(NodeId),
     /// The system does not let it.
     #[error("no message queue for node {node}: {error}")]
     System {
@@ -107,7 +112,10 @@ pub(super) struct Inbox {
 impl Inbox {
     /// The queue of this node.
     pub(super) fn open(node: NodeId) -> Result<Self, OpenError> {
-        let failed = |error: Errno| OpenError::System { node, error: error.into() };
+        let failed = |error: Errno| match error {
+            Errno::EMFILE => OpenError::NoRoom(node),
+            error => OpenError::System { node, error: error.into() },
+        };
         let any = Rlimit { current: None, maximum: None };
         // Only an administrator may; others have what the system permits.
         let _ = setrlimit(Resource::Msgqueue, any);

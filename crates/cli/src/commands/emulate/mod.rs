@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use counters::Live;
 pub(super) use counters::OneWay;
 pub(super) use links::Links;
-use signals::Signals;
+pub(super) use signals::Signals;
 
 /// Emulates a link until it is stopped, or around a command.
 pub(crate) fn emulate(args: &Emulate) -> Result<(), Failure> {

@@ -4,7 +4,6 @@ mod case;
 mod child;
 mod role;
 
-use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bentpipe_experiments::Laboratory;
@@ -43,23 +42,19 @@ impl Laboratory for Processes {
 /// Lets a scenario happen once.
 pub(in crate::commands) fn run(scenario: &Scenario, seed: u64) -> Result<RunSummary, Failure> {
     let case = Case::of(scenario, seed)?;
-    let failed = |error: std::io::Error| Failure::System(format!("three processes: {error}"));
-    let folder = tempfile::tempdir().map_err(failed)?;
-    let file = folder.path().join("scenario.toml");
-    std::fs::write(&file, scenario.text()).map_err(failed)?;
     let [source, router, destination] = nodes();
-    let start = |role: &str, node: u16, routes: &[(u16, u16)]| {
+    let start = |role: &'static str, node: u16, routes: &[(u16, u16)]| {
         let mut args = vec![role.to_owned(), format!("--seed={seed}"), format!("--node={node}")];
         args.extend(routes.iter().map(|(to, next)| format!("--route={to}={next}")));
         args.push(format!("--destination={destination}"));
-        let args: Vec<&OsStr> = args.iter().map(OsStr::new).chain([file.as_os_str()]).collect();
-        Child::start(role, &args)
+        Child::start(role, &args, scenario)
     };
     let mut sink = start("destination", destination, &[(source, router)])?;
     let mut link = start("router", router, &[])?;
     let mut sender = start("source", source, &[(destination, router)])?;
-    let sent: Sent = sender.report()?;
-    let arrived: Arrived = sink.report()?;
+    // The router says nothing before it is dismissed: it is looked at for its end only.
+    Child::wait_for(&mut [&mut sender, &mut sink, &mut link], 2)?;
+    let (sent, arrived): (Sent, Arrived) = (sender.report()?, sink.report()?);
     link.dismiss();
     let passed: Passed = link.report()?;
     let lost = sent.lost + arrived.lost + passed.lost;

@@ -21,8 +21,8 @@ use tokio::net::unix::pipe::Receiver;
 
 use super::case::Case;
 use crate::args::{Process, Role};
-use crate::commands::emulate::OneWay;
-use crate::commands::stop::in_runtime;
+use crate::commands::emulate::{OneWay, Signals};
+use crate::commands::stop::{Stop, in_runtime};
 use crate::failure::Failure;
 
 /// What a process says when those after it may start.
@@ -66,10 +66,14 @@ pub(super) struct Passed {
 
 /// Is one of three processes, until it is done or the one that started it wants it no more.
 pub(crate) fn process(args: &Process) -> Result<(), Failure> {
-    let case = Case::of(&Scenario::open(&args.scenario)?, args.seed)?;
+    let mut line = String::new();
+    let read = io::stdin().read_line(&mut line).map_err(io::Error::from);
+    let parsed = read.and_then(|_| Ok(serde_json::from_str::<(String, String)>(&line)?));
+    let (source, text) = parsed.map_err(|error| Failure::Input(format!("no scenario: {error}")))?;
+    let case = Case::of(&Scenario::parse(&source, &text)?, args.seed)?;
     let routes: Routes = args.routes.iter().copied().collect();
     match args.role {
-        Role::Source => in_runtime(source(&case, args.node, routes, args.destination)),
+        Role::Source => in_runtime(self::source(&case, args.node, routes, args.destination)),
         Role::Destination => in_runtime(destination(&case, args.node, routes)),
         Role::Router => router(&case, args.node, routes),
     }
@@ -92,13 +96,13 @@ async fn source(case: &Case, node: NodeId, routes: Routes, to: NodeId) -> Result
     tokio::pin!(end);
     let connected = tokio::select! {
         connected = open.connect(to, SERVICE, case.sender.clone()) => connected.map(Some),
-        () = &mut end => Ok(None),
+        ended = &mut end => ended.map(|()| Ok(None))?,
     };
     match connected {
         Ok(Some(mut connection)) => {
             let written = tokio::select! {
                 written = write(&mut connection, &case.flow().source) => written,
-                () = &mut end => Ok(()),
+                ended = &mut end => ended.map(Ok)?,
             };
             sent.failure = written.err().map(|error| error.to_string());
             sent.ended = now();
@@ -140,16 +144,21 @@ async fn destination(case: &Case, node: NodeId, routes: Routes) -> Result<(), Fa
     tokio::pin!(end);
     let accepted = tokio::select! {
         (_, connection) = open.accept() => Some(connection),
-        () = &mut end => None,
+        ended = &mut end => ended.map(|()| None)?,
     };
     if let Some(connection) = accepted {
-        tokio::select! {
+        let is_over = tokio::select! {
             // The source says why it failed.
-            _ = read(&connection, &mut arrived) => {}
-            () = &mut end => {}
-        }
+            _ = read(&connection, &mut arrived) => false,
+            ended = &mut end => ended.map(|()| true)?,
+        };
         arrived.counters = connection.state().1;
-        let _ = tokio::time::timeout(LEAVE, connection.finish()).await;
+        if !is_over {
+            tokio::select! {
+                _ = tokio::time::timeout(LEAVE, connection.finish()) => {}
+                ended = &mut end => ended?,
+            }
+        }
     }
     arrived.lost = open.counters().lost_queue_full;
     report(&arrived)
@@ -172,18 +181,33 @@ async fn read(connection: &Connection, arrived: &mut Arrived) -> io::Result<()> 
 fn router(case: &Case, node: NodeId, routes: Routes) -> Result<(), Failure> {
     let mut router = Router::open(node, routes, case.path().path(), false)?;
     say(READY)?;
-    let input = io::stdin();
+    let (input, signals) = (io::stdin(), Signals::watch()?);
+    let mut is_stopped = false;
     router
-        .run(|_| !is_dismissed(input.as_fd()))
+        .run(|_| {
+            is_stopped = signals.any();
+            !is_stopped && !is_dismissed(input.as_fd())
+        })
         .map_err(|error| Failure::System(format!("node {node}: {error}")))?;
+    if is_stopped {
+        return Err(stopped());
+    }
     let [forward, returned] = Direction::BOTH.map(|way| router.path().counters(way).into());
     report(&Passed { forward, returned, lost: router.counters().lost_queue_full })
 }
 
-/// Passes when the scenario's time is over or this process is dismissed.
-async fn deadline(case: &Case) {
-    let time = Duration::from_nanos(case.spec.duration.as_nanos());
-    let _ = tokio::time::timeout(time, dismissed()).await;
+/// Passes when the scenario's time is over or this process is dismissed, with an error when it is stopped.
+async fn deadline(case: &Case) -> Result<(), Failure> {
+    let mut stop = Stop::listen()?;
+    tokio::select! {
+        () = tokio::time::sleep(Duration::from_nanos(case.spec.duration.as_nanos())) => Ok(()),
+        () = dismissed() => Ok(()),
+        () = stop.wait() => Err(stopped()),
+    }
+}
+
+fn stopped() -> Failure {
+    Failure::System("stopped".to_owned())
 }
 
 /// Passes when the standard input ends, which is a pipe from the process that started this one.
