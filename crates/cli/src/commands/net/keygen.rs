@@ -22,7 +22,7 @@ pub(crate) fn keygen(args: &Keygen) -> Result<(), Failure> {
             {
                 let path = path.display();
                 Failure::Input(format!(
-                    "{path} exists; `bentpipe keygen --show` prints its public key"
+                    "{path} exists; `bentpipe keygen --show --key {path}` prints its public key"
                 ))
             }
             error => Failure::System(error.to_string()),
