@@ -81,8 +81,8 @@ pub(crate) fn process(args: &Process) -> Result<(), Failure> {
 
 /// Sends the file.
 async fn source(case: &Case, node: NodeId, routes: Routes, to: NodeId) -> Result<(), Failure> {
+    let end = deadline(case)?;
     let open = Node::open(node, routes)?;
-    let end = deadline(case);
     say(READY)?;
     let began = now();
     let mut sent = Sent {
@@ -136,9 +136,9 @@ async fn write(connection: &mut Connection, source: &SourceSpec) -> io::Result<(
 
 /// Receives the file and compares it.
 async fn destination(case: &Case, node: NodeId, routes: Routes) -> Result<(), Failure> {
+    let end = deadline(case)?;
     let open = Node::open(node, routes)?;
     open.listen(case.receiver.clone());
-    let end = deadline(case);
     say(READY)?;
     let mut arrived = Arrived::default();
     tokio::pin!(end);
@@ -179,9 +179,9 @@ async fn read(connection: &Connection, arrived: &mut Arrived) -> io::Result<()> 
 
 /// Passes frames on until it is dismissed.
 fn router(case: &Case, node: NodeId, routes: Routes) -> Result<(), Failure> {
+    let (input, signals) = (io::stdin(), Signals::watch()?);
     let mut router = Router::open(node, routes, case.path().path(), false)?;
     say(READY)?;
-    let (input, signals) = (io::stdin(), Signals::watch()?);
     let mut is_stopped = false;
     router
         .run(|_| {
@@ -196,14 +196,18 @@ fn router(case: &Case, node: NodeId, routes: Routes) -> Result<(), Failure> {
     report(&Passed { forward, returned, lost: router.counters().lost_queue_full })
 }
 
-/// Passes when the scenario's time is over or this process is dismissed, with an error when it is stopped.
-async fn deadline(case: &Case) -> Result<(), Failure> {
+/// Passes when the scenario's time is over or this process is dismissed, with an error when it is stopped. It listens for that
+/// from now on: whoever has a queue removes it.
+fn deadline(case: &Case) -> Result<impl Future<Output = Result<(), Failure>>, Failure> {
     let mut stop = Stop::listen()?;
-    tokio::select! {
-        () = tokio::time::sleep(Duration::from_nanos(case.spec.duration.as_nanos())) => Ok(()),
-        () = dismissed() => Ok(()),
-        () = stop.wait() => Err(stopped()),
-    }
+    let time = Duration::from_nanos(case.spec.duration.as_nanos());
+    Ok(async move {
+        tokio::select! {
+            () = tokio::time::sleep(time) => Ok(()),
+            () = dismissed() => Ok(()),
+            () = stop.wait() => Err(stopped()),
+        }
+    })
 }
 
 fn stopped() -> Failure {
