@@ -44,6 +44,7 @@ fn polls_leave_room_for_data_however_many_there_may_be_in_a_round_trip() {
         // All bits of the file take 17 s.
         let seconds = flow.metrics.connection_time.expect("complete");
         assert!(seconds < 24.0, "{polls}: {seconds}");
-        assert!(flow.metrics.forward_control_overhead < 16.0, "{polls}");
+        let overhead = flow.metrics.forward_control_overhead;
+        assert!(overhead < 20.0, "{polls}: {overhead}");
     }
 }

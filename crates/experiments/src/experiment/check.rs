@@ -235,7 +235,7 @@ better = { variant = "bentpipe", than = "cubic", at = [1] }
     fn what_is_watched_runs_in_the_simulator_only() {
         for (key, value) in [
             ("sample_every", "sample_every = \"1 s\"\n"),
-            ("watch", "watch = { from = \"1 s\" }\n"),
+            ("watch", "watch = { from = \"1 s\", until = \"2 s\", every = \"1 s\" }\n"),
         ] {
             let text = format!("{value}{OWN}");
             let own = Experiment::parse("own.toml", &text).expect("an experiment");

@@ -21,7 +21,7 @@ use estimate::{LEAST, is_dense};
 pub const COMPRESSES: bool = cfg!(feature = "compression");
 
 /// Longest piece before it is compressed: what a flow may hold of it beside what `limits.memory` counts.
-pub(crate) const PIECE: usize = 32 * 1024;
+pub(super) const PIECE: usize = 32 * 1024;
 /// Bytes that are compressed in a second, by all flows together: about a sixth of a core. A link that carries more does not
 /// need it.
 const PER_SECOND: u64 = 32_000_000;
@@ -31,7 +31,7 @@ const MOST_SKIPPED: u32 = 64;
 
 /// What compresses for all flows of a gateway.
 #[derive(Debug)]
-pub(crate) struct Compression {
+pub(super) struct Compression {
     /// What this end sends is compressed. What comes is expanded in any case.
     sends: bool,
     compressor: Mutex<Paced>,
@@ -49,7 +49,7 @@ struct Paced {
 
 /// Whether compression has been worth it for a flow.
 #[derive(Debug, Default)]
-pub(crate) struct Worth {
+pub(super) struct Worth {
     /// Pieces that are still left alone.
     skips: u32,
     /// How many were left alone the last time.
@@ -71,7 +71,7 @@ impl Worth {
 
 impl Compression {
     /// That of a gateway which compresses what it sends, or does not.
-    pub(crate) fn new(sends: bool) -> Self {
+    pub(super) fn new(sends: bool) -> Self {
         Self {
             sends,
             compressor: Mutex::default(),
@@ -82,13 +82,13 @@ impl Compression {
     }
 
     /// Whether this end compresses what it sends.
-    pub(crate) const fn sends(&self) -> bool {
+    pub(super) const fn sends(&self) -> bool {
         self.sends
     }
 
     /// A piece compressed; `None` where it would not be shorter by much, others are being compressed, or enough has been in this
     /// second.
-    pub(crate) fn compress(
+    pub(super) fn compress(
         &self,
         now: Instant,
         piece: &[u8],
@@ -122,7 +122,7 @@ impl Compression {
     ///
     /// # Errors
     /// When it is none, or longer than a piece.
-    pub(crate) fn expand(&self, compressed: &[u8]) -> io::Result<Vec<u8>> {
+    pub(super) fn expand(&self, compressed: &[u8]) -> io::Result<Vec<u8>> {
         let piece = lock(&self.expander).expand(compressed, PIECE)?;
         if piece.is_empty() {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "an empty piece"));
@@ -131,7 +131,7 @@ impl Compression {
     }
 
     /// Bytes of what was compressed, before and after.
-    pub(crate) fn counts(&self) -> [ByteCount; 2] {
+    pub(super) fn counts(&self) -> [ByteCount; 2] {
         [&self.before, &self.after].map(|count| ByteCount::new(count.load(Ordering::Relaxed)))
     }
 }

@@ -84,7 +84,7 @@ pub static QUEUES: &[ModelRow] = &[
     },
     ModelRow {
         name: "fuzzy",
-        summary: "drops or marks what comes, as nine fuzzy rules over the delay and its change say",
+        summary: "drops or marks as fuzzy rules over the delay and its change say",
         source: "this project's rules; fuzzy control with ECN is named in surveys",
         parameters: &[
             LIMIT,

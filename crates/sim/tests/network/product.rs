@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_association::{Fec, Tuning};
 use bentpipe_link::ModelSpec;
+use bentpipe_record::RunSummary;
 use bentpipe_sim::{
     Draw, FlowSpec, GatewaySpec, GatewaysSpec, Observer, PacketSeen, Protocol, RunSpec,
     TrafficSpec, run,
@@ -128,6 +129,14 @@ fn download(kilobytes: u64) -> FlowSpec {
     flow
 }
 
+/// The middle one of what five seeds say: a request or its repair may be lost in any of them.
+fn median(spec: &RunSpec, say: impl Fn(&RunSummary) -> f64) -> f64 {
+    let mut said: Vec<f64> =
+        (1..=5).map(|seed| say(&outcome(&RunSpec { seed, ..spec.clone() }))).collect();
+    said.sort_by(f64::total_cmp);
+    said[2]
+}
+
 #[test]
 fn gateways_carry_tcp_whole_and_the_same_again_and_end_with_it() {
     for knows in [false, true] {
@@ -140,7 +149,7 @@ fn gateways_carry_tcp_whole_and_the_same_again_and_end_with_it() {
         let most = if knows { 6.0 } else { 10.0 };
         assert!(time < most, "{time} s for 4 s of data where TCP alone takes minutes");
         // The request travels with the wish to connect, and the answer comes back: one round trip.
-        let first = flow.first_byte_after.expect("a first byte");
+        let first = median(&spec, |run| run.flows[0].first_byte_after.expect("a first byte"));
         assert!((0.5..0.6).contains(&first), "{first}");
         assert!(run.simulated_seconds < 5.0 + time + 60.0, "{}", run.simulated_seconds);
         assert_eq!(outcome(&spec), run);
@@ -153,8 +162,9 @@ fn gateways_carry_tcp_whole_and_the_same_again_and_end_with_it() {
 fn a_download_over_a_link_whose_rate_nobody_told_begins_with_what_it_carries() {
     // The gateways were up for 5 s and found it out. Slow start from ten segments would take 3 s more.
     for (loss, most) in [(0.0, 5.0), (0.01, 5.4)] {
-        let run = outcome(&through_gateways(loss, false, download(5_000)));
-        let time = run.flows[0].metrics.connection_time.expect("a time");
+        let spec = through_gateways(loss, false, download(5_000));
+        let time = |run: &RunSummary| run.flows[0].metrics.connection_time.expect("a time");
+        let (run, time) = (outcome(&spec), median(&spec, time));
         assert!(time < most, "{time} s for 4.2 s of packets and a round trip");
         for way in [channel(&run, "space", 2), channel(&run, "lan", 1)] {
             assert_eq!(way.lost_queue_full, 0, "{}", way.name);
