@@ -67,7 +67,7 @@ pub(super) struct Passed {
 /// Is one of three processes, until it is done or the one that started it wants it no more.
 pub(crate) fn process(args: &Process) -> Result<(), Failure> {
     let mut line = String::new();
-    let read = io::stdin().read_line(&mut line).map_err(io::Error::from);
+    let read = io::stdin().read_line(&mut line);
     let parsed = read.and_then(|_| Ok(serde_json::from_str::<(String, String)>(&line)?));
     let (source, text) = parsed.map_err(|error| Failure::Input(format!("no scenario: {error}")))?;
     let case = Case::of(&Scenario::parse(&source, &text)?, args.seed)?;
