@@ -136,7 +136,8 @@ impl Compression {
     }
 }
 
-#[cfg(all(test, feature = "compression"))]
+#[cfg(test)]
+#[cfg(feature = "compression")]
 mod tests {
     use proptest::prelude::*;
 

@@ -60,7 +60,8 @@ fn push_plain(frames: &mut Vec<Bytes>, bytes: &[u8]) {
     }
 }
 
-#[cfg(all(test, feature = "compression"))]
+#[cfg(test)]
+#[cfg(feature = "compression")]
 mod tests {
     use std::collections::VecDeque;
 
