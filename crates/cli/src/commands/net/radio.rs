@@ -1,6 +1,7 @@
 //! The commands over packet radio: stations with a TNC.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bentpipe_association::{Security, Tuning};
 use bentpipe_net::radio::{self, Counters, Digis, Identity, Settings, Station, TncAddress};
@@ -14,6 +15,9 @@ use crate::commands::runtime::runtime;
 use crate::commands::stop::{Stop, in_runtime};
 use crate::failure::Failure;
 use crate::output::lines::Lines;
+
+/// Time in which the reason for a failure comes to light.
+const REASON: Duration = Duration::from_millis(100);
 
 /// What `--security none` means here.
 const MEANING: &str =
@@ -45,7 +49,14 @@ pub(super) fn send(
             // Connections fail with it, of which this is the reason.
             biased;
             lost = open.lost() => Err(lost.into()),
-            sent = deliver => sent.and_then(|sent| parcel.verdict(sent)),
+            sent = deliver => match sent.and_then(|sent| parcel.verdict(sent)) {
+                // A connection may fail a moment before it is known why.
+                Err(error) => match tokio::time::timeout(REASON, open.lost()).await {
+                    Ok(lost) => Err(lost.into()),
+                    Err(_) => Err(error),
+                },
+                sent => sent,
+            },
         };
         remark(&open.counters());
         sent
