@@ -8,8 +8,8 @@ pub(super) const LEAST: usize = 128;
 /// Fewer bits of entropy in a byte than this are worth it.
 const BITS: u32 = 7;
 
-/// Whether there is so much entropy in bytes, at least [`LEAST`], that compression is not worth it: the Rényi entropy of order 2 of single bytes, of a
-/// sample. Encrypted and compressed bytes have 7.9 bits of it in a byte, base64 has 6, text about 4.
+/// Whether there is so much entropy in bytes, at least [`LEAST`], that compression is not worth it: the Rényi entropy of order 2 of
+/// single bytes, of a sample. Encrypted and compressed bytes have 7.9 bits of it in a byte, base64 has 6, text about 4.
 pub(super) fn is_dense(bytes: &[u8]) -> bool {
     let mut counts = [0u64; 256];
     let part = (SAMPLE / PARTS).min(bytes.len() / PARTS).max(1);

@@ -22,8 +22,7 @@ pub const COMPRESSES: bool = cfg!(feature = "compression");
 
 /// Longest piece before it is compressed: what a flow may hold of it beside what `limits.memory` counts.
 pub(super) const PIECE: usize = 32 * 1024;
-/// Bytes that are compressed in a second, by all flows together: about a sixth of a core. A link that carries more does not
-/// need it.
+/// Bytes that are compressed in a second, by all flows together. A link that carries more does not need it.
 const PER_SECOND: u64 = 32_000_000;
 const SECOND: u64 = 1_000_000_000;
 /// Pieces that are left alone after some that were not worth it.
