@@ -105,7 +105,6 @@ async fn source(case: &Case, node: NodeId, routes: Routes, to: NodeId) -> Result
                 ended = &mut end => ended.map(Ok)?,
             };
             sent.failure = written.err().map(|error| error.to_string());
-            sent.ended = now();
             let endpoint = connection.endpoint();
             let stream = endpoint.stream(connection.id());
             sent.counters = stream.endpoint.counters();
@@ -114,7 +113,7 @@ async fn source(case: &Case, node: NodeId, routes: Routes, to: NodeId) -> Result
         Ok(None) => {}
         Err(error) => sent.failure = Some(error.to_string()),
     }
-    sent.ended = sent.ended.max(now());
+    sent.ended = now();
     sent.lost = open.counters().lost_queue_full;
     report(&sent)
 }
