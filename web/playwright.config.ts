@@ -13,7 +13,7 @@ const LOOKS = /@look/;
 export default defineConfig({
   testDir: "tests",
   outputDir: "test-results",
-  workers: 1,
+  workers: 2,
   timeout: 60_000,
   expect: { timeout: 20_000 },
   reporter: "list",
