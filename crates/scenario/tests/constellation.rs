@@ -253,6 +253,13 @@ fn what_is_wrong_is_named_with_its_line_and_its_key() {
             "neither a value",
         ),
         (
+            "\"iridium\"",
+            "\"iridium\"\nshared_downlinks = true\nhandover = { rate = 0.5 }",
+            Some(8),
+            "constellation.shared_downlinks",
+            "leave one of them out",
+        ),
+        (
             "Boston = {}",
             "Boston = { host = true }",
             Some(19),
@@ -295,6 +302,11 @@ fn what_is_wrong_is_named_with_its_line_and_its_key() {
         assert_eq!((error.line, error.key.as_deref()), (line, Some(key)), "{error}");
         assert!(error.message.contains(said), "{error}");
     }
+    let unrated = SMALL
+        .replace("rate = \"1.5 Mbit/s\"\nqueue = \"50 packets\"", "up = { rate = \"1 Mbit/s\" }")
+        .replace("\"iridium\"", "\"iridium\"\nshared_downlinks = true");
+    let error = Scenario::parse("test.toml", &unrated).expect_err("nothing to share");
+    assert!(error.message.contains("no link to a station has a `rate`"), "{error}");
     let polar = SMALL.replace("iridium", "starlink").replace("Berkeley", "80,0");
     let error = Scenario::parse("test.toml", &polar).expect_err("no coverage");
     assert_eq!(error.key.as_deref(), Some("constellation.stations.west"));

@@ -138,15 +138,26 @@ impl Channel {
         self.transit.take_first()
     }
 
-    /// A packet enters where links move. What comes of it is counted when it arrives.
+    /// A packet enters where links move, by a transmitter that other channels use as well if one is given. What comes of it
+    /// is counted when it arrives.
     #[inline]
-    pub(crate) fn enter(&mut self, now: Instant, passing: &Passing) -> Fate {
+    pub(crate) fn enter(
+        &mut self,
+        now: Instant,
+        passing: &Passing,
+        mut shared: Option<&mut Series>,
+    ) -> Fate {
         if self.summary.packets.is_multiple_of(FORGET_EVERY) {
             self.series.forget_before(now);
+            shared.iter_mut().for_each(|line| line.forget_before(now));
         }
         self.summary.packets += 1;
         self.summary.bytes += passing.bytes.get();
-        let fate = self.series.pass(now, passing);
+        let sent = shared.map_or(Fate::Leaves(now), |line| line.pass(now, passing));
+        let fate = match sent {
+            Fate::Leaves(at) => self.series.pass(at, passing),
+            lost => lost,
+        };
         if let Fate::Lost(cause) = fate {
             self.count_loss(now, cause, passing.kind);
         }

@@ -62,6 +62,9 @@ pub struct SatelliteNetworkSpec {
     pub isl: Vec<ModelSpec>,
     /// What a handover does to the links of a station that holds satellites.
     pub handover: HandoverSpec,
+    /// A satellite sends to all stations of which [`GroundSpec::down`] begins with the same transmitter by one; otherwise by
+    /// one for each station. A share of the rate that a handover leaves does not apply to one that is shared.
+    pub shared_downlinks: bool,
 }
 
 /// What the links of a station to satellites are like but for their delays.

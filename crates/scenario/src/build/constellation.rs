@@ -134,9 +134,11 @@ pub(crate) fn constellation(
         let gateway = GroundSpec { up: of("up")?, down: of("down")? };
         ground.resize(ground.len() + sites.len(), gateway);
     }
+    downlinks_are_there(table, &ground)?;
     Ok(SatelliteNetworkSpec {
         network,
         ground,
+        shared_downlinks: table.shared_downlinks,
         isl: models(&["isl"], "isl", &table.isl, origin)?,
         handover: handover(&table.handover)?,
     })
@@ -152,6 +154,21 @@ fn hosts_have_cables(stations: &[Station], links: &[LinkSpec]) -> Result<(), Pro
         }
     }
     Ok(())
+}
+
+/// What is to be shared has a rate, which no handover changes.
+fn downlinks_are_there(table: &ConstellationTable, ground: &[GroundSpec]) -> Result<(), Problem> {
+    let has_line = |ground: &GroundSpec| matches!(ground.down[..], [ModelSpec::Rate { .. }, ..]);
+    let message = if !table.shared_downlinks {
+        return Ok(());
+    } else if !ground.iter().any(has_line) {
+        "there is nothing to share: no link to a station has a `rate` (and no `fades`)"
+    } else if table.handover.rate.is_some() {
+        "with a `rate` of `handover` each station has a transmitter of its own: leave one of them out"
+    } else {
+        return Ok(());
+    };
+    problem(&[TABLE, "shared_downlinks"], message)
 }
 
 fn handover(table: &HandoverTable) -> Result<HandoverSpec, Problem> {

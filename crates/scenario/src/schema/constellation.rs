@@ -44,6 +44,10 @@ pub struct ConstellationTable {
     /// Links between stations and satellites.
     #[serde(default)]
     pub ground: SatelliteLinkTable,
+    /// A satellite sends to all stations with the same `rate` and `queue` by one transmitter, as in ns-2, in place of one for
+    /// each station.
+    #[serde(default)]
+    pub shared_downlinks: bool,
     /// Links between satellites.
     #[serde(default)]
     pub isl: SatelliteLinkTable,

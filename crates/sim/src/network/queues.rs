@@ -1,8 +1,6 @@
 //! What waits before links, for who looks on.
 
-use std::collections::BTreeMap;
-
-use bentpipe_units::{ByteCount, Instant};
+use bentpipe_units::Instant;
 
 use super::Network;
 
@@ -20,13 +18,8 @@ pub(crate) fn show_queues(network: &mut Network<'_>, now: Instant) {
             network.observer.queue(now, number, waiting);
         }
     }
-    let mut moving: BTreeMap<usize, ByteCount> = BTreeMap::new();
-    for link in network.topology.iter_mut().flat_map(|topology| &mut topology.links) {
-        if let Some(waiting) = link.channel.standing(now) {
-            *moving.entry(link.class).or_default() += waiting;
-        }
-    }
-    for (class, waiting) in moving {
+    let moving = network.topology.as_mut().map(|topology| topology.standing(now));
+    for (class, waiting) in moving.into_iter().flatten() {
         network.observer.queue(now, class, waiting);
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct MovingLink {
     ends: [Node; 2],
     motion: Motion,
     up: bool,
+    /// The transmitter of its satellite, if that is for others too.
+    pub(crate) shared: Option<usize>,
     /// How often it came up.
     pub(crate) visits: u32,
 }
@@ -24,7 +26,7 @@ pub(crate) struct MovingLink {
 impl MovingLink {
     /// A link between two nodes that is down.
     pub(crate) fn new(channel: Channel, class: usize, ends: [Node; 2]) -> Self {
-        Self { channel, class, ends, motion: Motion::new(), up: false, visits: 0 }
+        Self { channel, class, ends, motion: Motion::new(), up: false, shared: None, visits: 0 }
     }
 
     /// The link comes up with an idle transmitter. What is still on its way through space arrives.
@@ -32,6 +34,11 @@ impl MovingLink {
         self.channel.renew(line);
         self.up = true;
         self.visits += 1;
+    }
+
+    /// Whether it is there.
+    pub(crate) const fn is_up(&self) -> bool {
+        self.up
     }
 
     /// The link goes down at `at`: what has not left whole is lost. Calls `lose` for each such packet, the
@@ -50,19 +57,21 @@ impl MovingLink {
         }
     }
 
-    /// A packet enters. Returns when it arrives, if it does, and whether it is damaged then.
+    /// A packet enters, by a `shared` transmitter if there is one. Returns when it arrives, if it does, and whether it is
+    /// damaged then.
     #[inline]
     pub(crate) fn pass(
         &mut self,
         now: Instant,
         passing: &Passing,
         network: &Network,
+        shared: Option<&mut Series>,
     ) -> Option<(Instant, bool)> {
         if !self.up {
             self.channel.count_loss(now, LossCause::Blackout, passing.kind);
             return None;
         }
-        let (leaves, damaged) = match self.channel.enter(now, passing) {
+        let (leaves, damaged) = match self.channel.enter(now, passing, shared) {
             Fate::Leaves(leaves) => (leaves, false),
             Fate::LeavesCorrupt(leaves) => (leaves, true),
             Fate::Lost(_) => return None,
@@ -129,7 +138,7 @@ mod tests {
         let mut link = link(&network);
         link.come_up(line());
         for serial in 0..10 {
-            let (at, damaged) = link.pass(ms(0), &PACKET, &network).expect("a place");
+            let (at, damaged) = link.pass(ms(0), &PACKET, &network, None).expect("a place");
             let label = Label { packet: serial as u32, len: 1000, to: 1, kind: Kind::DATA };
             link.channel.push(at, serial, label, damaged);
         }
@@ -137,7 +146,7 @@ mod tests {
         let mut lost = Vec::new();
         link.go_down(ms(4), &network, |_, packet| lost.push(packet.serial));
         assert_eq!(lost, [9, 8, 7, 6, 5, 4]);
-        assert_eq!(link.pass(ms(5), &PACKET, &network), None);
+        assert_eq!(link.pass(ms(5), &PACKET, &network, None), None);
         assert_eq!(link.channel.summary.lost_blackout, 1);
         let arrived: Vec<_> = std::iter::from_fn(|| link.arrive()).map(|p| p.serial).collect();
         assert_eq!(arrived, [0, 1, 2, 3]);
@@ -149,13 +158,13 @@ mod tests {
         let network = network();
         let mut link = link(&network);
         link.come_up(line());
-        let first = link.pass(ms(0), &PACKET, &network);
+        let first = link.pass(ms(0), &PACKET, &network, None);
         for _ in 1..10 {
-            link.pass(ms(0), &PACKET, &network).expect("a place");
+            link.pass(ms(0), &PACKET, &network, None).expect("a place");
         }
         link.go_down(ms(0), &network, |_, _| {});
         link.come_up(line());
-        assert_eq!(link.pass(ms(0), &PACKET, &network), first);
+        assert_eq!(link.pass(ms(0), &PACKET, &network, None), first);
         assert_eq!(link.visits, 2);
     }
 }

@@ -5,6 +5,7 @@
 //! transmitter. What has not left a link whole when that goes down is lost; what is on its way
 //! arrives.
 
+mod downlinks;
 mod link;
 mod log;
 mod tables;
@@ -14,8 +15,9 @@ use std::collections::BTreeMap;
 use bentpipe_link::{LossCause, ModelSpec, Passing, Streams};
 use bentpipe_orbit::{Change, Node, OrbitError};
 use bentpipe_record::{ConstellationSummary, LinkSummary};
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{ByteCount, Instant, Span};
 
+use self::downlinks::Downlinks;
 use self::link::MovingLink;
 use self::log::Log;
 use self::tables::Tables;
@@ -34,6 +36,8 @@ pub(crate) struct Topology {
     /// Those that move; they are the components from `first_slot` on.
     pub(crate) links: Vec<MovingLink>,
     first_slot: Slot,
+    /// Transmitters of satellites, where stations share them.
+    downlinks: Downlinks,
     /// Summaries of links before those of the classes of moving links.
     first_class: usize,
     log: Log,
@@ -61,6 +65,10 @@ impl Topology {
             by_ends,
             links: Vec::new(),
             first_slot: queue.components() as Slot,
+            downlinks: match sky.shared_downlinks {
+                true => Downlinks::new(&sky.ground),
+                false => Downlinks::default(),
+            },
             first_class: 2 * spec.links.len(),
             log: Log::new(network, &spec.flows),
             sky: sky.clone(),
@@ -162,6 +170,13 @@ impl Topology {
             [_, Node::Station(number)] => &self.sky.ground[number as usize].down,
             _ => &self.sky.isl,
         };
+        let shared = match ends {
+            [Node::Satellite(satellite), Node::Station(station)] => {
+                self.downlinks.split(satellite, station, models, &self.streams)
+            }
+            _ => None,
+        };
+        let models = shared.map_or(models.as_slice(), |(_, behind)| behind);
         // Each time that it comes up it has draws of its own.
         let visits = self.links[index].visits;
         let name = format!("sky/{}/{visits}", self.name(ends));
@@ -170,8 +185,10 @@ impl Topology {
             let name = format!("handover/{}/{visits}", self.name([station, satellite]));
             self.sky.handover.models(models, at, &mut self.streams.stream(&name))
         });
-        let models = shaken.as_ref().unwrap_or(models);
-        self.links[index].come_up(ModelSpec::build_series(models, &self.streams, &name, "forth"));
+        let models = shaken.as_deref().unwrap_or(models);
+        let link = &mut self.links[index];
+        link.shared = shared.map(|(number, _)| number);
+        link.come_up(ModelSpec::build_series(models, &self.streams, &name, "forth"));
     }
 
     /// The station and the satellite of a link that came up because the station's traffic was handed over.
@@ -250,7 +267,25 @@ impl Topology {
         index: usize,
         passing: &Passing,
     ) -> Option<(Instant, bool)> {
-        self.links[index].pass(now, passing, &self.sky.network)
+        let link = &mut self.links[index];
+        let shared = link.shared.and_then(|number| self.downlinks.get(number));
+        link.pass(now, passing, &self.sky.network, shared)
+    }
+
+    /// The bytes that stand before the transmitters of each direction, as [`RunSpec::directions`] numbers them. What waits in one
+    /// that several stations share stands before each of them.
+    pub(crate) fn standing(&mut self, now: Instant) -> BTreeMap<usize, ByteCount> {
+        let mut standing = BTreeMap::new();
+        for link in &mut self.links {
+            let waiting = match link.shared.and_then(|number| self.downlinks.get(number)) {
+                Some(line) => line.standing(now).filter(|_| link.is_up()),
+                None => link.channel.standing(now),
+            };
+            if let Some(waiting) = waiting {
+                *standing.entry(link.class).or_insert(ByteCount::new(0)) += waiting;
+            }
+        }
+        standing
     }
 
     /// The next packet of a moving link arrives: which one it is, and at which node.

@@ -36,6 +36,7 @@ fn over(network: Network, ground: Vec<ModelSpec>, isl: Vec<ModelSpec>, kilobytes
             ground,
             isl,
             handover: HandoverSpec::default(),
+            shared_downlinks: false,
         }),
         duration: Span::from_secs(7200),
         nodes: nodes.clone(),
@@ -85,6 +86,48 @@ fn over_a_satellite_that_stands_still_it_is_as_over_two_links_with_its_delays() 
     assert_eq!((route.changes.len(), route.changes[0].hops), (1, 2));
     assert!((route.mean_delay.expect("a route") - 0.25).abs() < 0.01);
     assert_eq!(sky(&run).handovers, []);
+}
+
+/// Files of 1 MB from Berkeley to Boston and from Oslo to Paris, by one satellite.
+fn two_pairs(shared: bool, down: [&str; 2]) -> RunSpec {
+    let names = [BERKELEY, BOSTON, "Oslo", "Paris"].map(station);
+    let network = network(constellation("geo:-45"), names.to_vec(), 10);
+    let mut spec = over(network, vec![rate("2 Mbit/s", 100)], vec![], 1000);
+    spec.flows.push(flow("other", 2, 3, 1000));
+    let sky = spec.constellation.as_mut().expect("a constellation");
+    sky.shared_downlinks = shared;
+    for (station, down) in [1, 3].into_iter().zip(down) {
+        sky.ground[station].down = vec![rate(down, 100)];
+    }
+    spec
+}
+
+/// When both files are there, in seconds.
+fn both_are_there(spec: &RunSpec) -> f64 {
+    let run = outcome(spec);
+    assert_all_arrived(spec, &run);
+    run.flows.iter().filter_map(|flow| flow.metrics.connection_time).fold(0.0, f64::max)
+}
+
+#[test]
+fn stations_below_a_satellite_share_its_transmitter_where_they_are_said_to() {
+    let own = both_are_there(&two_pairs(false, ["200 kbit/s"; 2]));
+    let shared = both_are_there(&two_pairs(true, ["200 kbit/s"; 2]));
+    // Each file takes 40 s at least.
+    assert!(own < 60.0 && shared > 80.0, "{own} {shared}");
+    // What has another rate is sent by another transmitter.
+    let different = ["200 kbit/s", "300 kbit/s"];
+    assert_eq!(outcome(&two_pairs(true, different)), outcome(&two_pairs(false, different)));
+}
+
+#[test]
+fn one_station_alone_notices_nothing_of_a_shared_transmitter() {
+    let own = iridium(Policy::HighestElevation, 1e-6, 60_000);
+    let mut shared = own.clone();
+    shared.constellation.as_mut().expect("a constellation").shared_downlinks = true;
+    let [own, shared] = [own, shared].map(|spec| outcome(&spec));
+    assert!(!sky(&own).handovers.is_empty());
+    assert_eq!(own, shared);
 }
 
 #[test]
