@@ -5,12 +5,29 @@
 //! arrives is a segment of window. After a loss as many are sent as were in flight; those of the second
 //! half that arrive give back what the loss took. After noise they all arrive, after congestion few. A loss
 //! of which somebody on the path says that a link damaged the data takes nothing.
+//!
+//! The papers bound neither how often a connection starts nor what it repairs by: over a long path with many errors
+//! most of what leaves are copies. Here segments of data earn them ([`COPIES_PER_SEGMENT`]).
 
 use bentpipe_units::Span;
 
 use crate::family::{Algorithm, Cause, Reduction};
+use crate::row::{Build, Parameter, Row};
 use crate::window::Window;
 use crate::{Ack, Copies, Gauge, LowPriority, PathView, Phase, Sent, Signal};
+
+/// How many copies a segment of data earns.
+pub(crate) const COPIES_PER_SEGMENT: Parameter = Parameter {
+    name: "copies_per_segment",
+    unit: "1",
+    default: 1.0,
+    range: (0.0, 1e6),
+    summary: "copies that each segment of data allows, of which two windows of the receiver are there at first and \
+              at most; as many as in the papers with 1e6",
+};
+
+/// Windows of the receiver: a start and the recovery from one loss.
+const MOST_EARNED: f64 = 2.0;
 
 /// How the window of an algorithm is opened by copies.
 #[derive(Debug)]
@@ -20,6 +37,10 @@ pub(crate) struct Probing {
     counts_all: bool,
     /// Copies find out what a loss means. Without them a loss is congestion, unless somebody says what it was.
     asks_after_loss: bool,
+    /// Copies that a segment of data allows.
+    earns: f64,
+    /// Copies that may be sent; none is counted before the first start.
+    earned: Option<f64>,
     /// The next segment that leaves begins the start.
     begins: bool,
     starting: bool,
@@ -35,9 +56,11 @@ pub(crate) struct Probing {
 }
 
 impl Probing {
-    /// An algorithm that sends these copies.
-    pub(crate) const fn new(copies: Copies, counts_all: bool) -> Self {
+    /// An algorithm that sends these copies; `row` has [`COPIES_PER_SEGMENT`].
+    pub(crate) fn new(build: &Build<'_>, row: &Row, copies: Copies, counts_all: bool) -> Self {
         Self {
+            earns: build.parameter(row, COPIES_PER_SEGMENT.name),
+            earned: None,
             copies,
             counts_all,
             asks_after_loss: true,
@@ -59,7 +82,8 @@ impl Probing {
 
     fn begin(&mut self, window: &mut Window, path: &PathView) {
         let most = (path.peer_window.get() as f64).min(window.max()) / window.mss();
-        self.pending = (most as u64).saturating_sub(1);
+        let earned = *self.earned.get_or_insert(MOST_EARNED * most);
+        self.pending = (most as u64).saturating_sub(1).min(earned as u64);
         self.spacing = path.srtt / (most as u64);
         (self.begins, self.starting) = (false, true);
         (self.allowance, self.ignored, self.arrived) = (0, 0, 0);
@@ -68,7 +92,9 @@ impl Probing {
     }
 
     fn start_again(&mut self) {
-        *self = Self::new(self.copies, self.counts_all).asking_after_loss(self.asks_after_loss);
+        (self.begins, self.starting) = (true, false);
+        (self.pending, self.spacing) = (0, Span::ZERO);
+        (self.allowance, self.ignored, self.arrived) = (0, 0, 0);
     }
 
     fn copies_arrived(&mut self, window: &mut Window, segments: u64) {
@@ -90,7 +116,8 @@ impl Algorithm for Probing {
             self.arrived = self.arrived.saturating_add(ack.segments);
         }
         if ack.in_recovery {
-            let more = ack.segments.min(self.allowance);
+            let left = (self.earned.unwrap_or(0.0) as u64).saturating_sub(self.pending);
+            let more = ack.segments.min(self.allowance).min(left);
             self.allowance -= more;
             self.pending += more;
         }
@@ -143,7 +170,12 @@ impl Algorithm for Probing {
     fn sent(&mut self, window: &mut Window, path: &PathView, sent: &Sent) {
         if sent.probe {
             self.pending = self.pending.saturating_sub(1);
-        } else if self.begins {
+            self.earned = self.earned.map(|earned| (earned - 1.0).max(0.0));
+            return;
+        }
+        let most = MOST_EARNED * (path.peer_window.get() as f64).min(window.max()) / window.mss();
+        self.earned = self.earned.map(|earned| (earned + self.earns).min(most));
+        if self.begins {
             self.begin(window, path);
         }
     }
@@ -162,6 +194,10 @@ impl Algorithm for Probing {
     }
 
     fn gauges(&self, _window: &Window) -> Vec<Gauge> {
-        vec![Gauge { name: "probes_pending_segments", value: self.pending as f64 }]
+        let earned = self.earned.unwrap_or(0.0);
+        vec![
+            Gauge { name: "probes_pending_segments", value: self.pending as f64 },
+            Gauge { name: "probes_earned_segments", value: earned },
+        ]
     }
 }

@@ -11,7 +11,7 @@ use bentpipe_units::ByteCount;
 
 use crate::Copies;
 use crate::family::Windowed;
-use crate::probing::Probing;
+use crate::probing::{COPIES_PER_SEGMENT, Probing};
 use crate::row::{Build, Parameter, Row};
 use crate::window::ABC_LIMIT;
 
@@ -31,11 +31,13 @@ pub(crate) const ROW: Row = Row {
                       congestion; 0: they may not, and copies find out",
         },
         ABC_LIMIT,
+        COPIES_PER_SEGMENT,
     ],
     build: &|build| {
         let build = &Build { cwnd_init: first_window(build), ..*build };
         let asks = build.parameter(&ROW, "een") < 0.5;
-        let algorithm = Probing::new(Copies::Outstanding, true).asking_after_loss(asks);
+        let algorithm =
+            Probing::new(build, &ROW, Copies::Outstanding, true).asking_after_loss(asks);
         Windowed::boxed(build, &ROW, algorithm)
     },
 };

@@ -2,7 +2,7 @@
 
 use crate::Copies;
 use crate::family::Windowed;
-use crate::probing::Probing;
+use crate::probing::{COPIES_PER_SEGMENT, Probing};
 use crate::row::Row;
 use crate::window::ABC_LIMIT;
 
@@ -11,8 +11,11 @@ pub(crate) const ROW: Row = Row {
     name: "peach",
     summary: "sudden start and rapid recovery with low-priority dummy segments",
     citation: "Akyildiz, Morabito, Palazzo, IEEE/ACM ToN 9(3), 2001",
-    parameters: &[ABC_LIMIT],
-    build: &|build| Windowed::boxed(build, &ROW, Probing::new(Copies::Last, false)),
+    parameters: &[ABC_LIMIT, COPIES_PER_SEGMENT],
+    build: &|build| {
+        let algorithm = Probing::new(build, &ROW, Copies::Last, false);
+        Windowed::boxed(build, &ROW, algorithm)
+    },
 };
 
 #[cfg(test)]
@@ -78,6 +81,37 @@ mod tests {
         }
         play.recovered();
         play.segments()
+    }
+
+    #[test]
+    fn a_connection_that_starts_again_and_again_has_the_copies_that_its_data_earned() {
+        let mut play = opened("peach");
+        let mut copies = 63;
+        for start in 1..=40 {
+            play.lose(LossCause::Timeout);
+            play.send(false);
+            while probes(&play).0 > 0 {
+                play.send(true);
+                copies += 1;
+            }
+            // Two windows of 64 segments, and one for each segment of data but the first.
+            assert!(copies <= 2 * 64 + start, "{copies} copies after {start} starts");
+        }
+        assert_eq!(copies, 2 * 64 + 40);
+    }
+
+    #[test]
+    fn without_a_bound_each_start_has_all_its_copies() {
+        let mut play = Play::new("peach", &[("copies_per_segment", 1e6)]);
+        play.path.peer_window = play.bytes(64);
+        for _ in 0..40 {
+            play.send(false);
+            assert_eq!(probes(&play).0, 63);
+            for _ in 0..63 {
+                play.send(true);
+            }
+            play.lose(LossCause::Timeout);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::Copies;
 use crate::family::Windowed;
-use crate::probing::Probing;
+use crate::probing::{COPIES_PER_SEGMENT, Probing};
 use crate::row::Row;
 use crate::window::ABC_LIMIT;
 
@@ -11,6 +11,9 @@ pub(crate) const ROW: Row = Row {
     name: "peach-plus",
     summary: "jump start and quick recovery with low-priority copies of unacknowledged data",
     citation: "Akyildiz, Zhang, Fang, IEEE Communications Letters 6(7), 2002",
-    parameters: &[ABC_LIMIT],
-    build: &|build| Windowed::boxed(build, &ROW, Probing::new(Copies::Outstanding, false)),
+    parameters: &[ABC_LIMIT, COPIES_PER_SEGMENT],
+    build: &|build| {
+        let algorithm = Probing::new(build, &ROW, Copies::Outstanding, false);
+        Windowed::boxed(build, &ROW, algorithm)
+    },
 };
