@@ -27,6 +27,11 @@ pub struct CsmaConfig {
     pub max_frames: u32,
     /// What the station's equipment needs after each of its frames before it can send the next one.
     pub proc_time: Span,
+    /// A station waits for a slot in which the channel is free before it looks for the first time, too. Otherwise it takes a
+    /// free channel at once, with the same probability.
+    pub slot_first: bool,
+    /// Frames that come after key-up join the transmission. Otherwise those that waited then are sent.
+    pub late_frames: bool,
 }
 
 impl Default for CsmaConfig {
@@ -39,6 +44,8 @@ impl Default for CsmaConfig {
             carrier_detect: Span::from_millis(100),
             max_frames: 7,
             proc_time: Span::ZERO,
+            slot_first: false,
+            late_frames: true,
         }
     }
 }
@@ -55,8 +62,8 @@ pub struct Hop {
 /// Stations that share a channel on which each one sends or listens, but never both.
 ///
 /// A station with something to send waits until it hears no carrier. Then it keys up with the probability of
-/// [`CsmaConfig::persistence`], or looks again after a slot. Behind one TXDELAY it sends all that waits, up to
-/// [`CsmaConfig::max_frames`]. Stations hear each other if a line leads from one to the other, and a frame is destroyed if its
+/// [`CsmaConfig::persistence`], or looks again after a slot; with [`CsmaConfig::slot_first`] a slot comes before the first look as
+/// well. Behind one TXDELAY it sends all that waits, up to [`CsmaConfig::max_frames`]. Stations hear each other if a line leads from one to the other, and a frame is destroyed if its
 /// receiver has its own carrier on meanwhile or hears a second one. Nothing takes notice of that: unnumbered frames are not
 /// acknowledged. Propagation is that of the links, which is short beside everything here.
 #[derive(Debug)]
@@ -134,7 +141,7 @@ impl Csma {
             State::Sends { until, .. } | State::Tails { until, .. } => {
                 Some((until, Rank::Ends, number))
             }
-            State::Listens { looks_at } => {
+            State::Listens { looks_at, .. } => {
                 let at = looks_at.max(self.waits_from(number)?).max(self.clock);
                 // With a carrier it waits until that ends, which is a deadline of its own.
                 (!self.hears_carrier(number, at)).then_some((at, Rank::Looks, number))
@@ -148,19 +155,18 @@ impl Csma {
         self.clock = now;
         match self.stations[number].state {
             State::Listens { .. } => self.look(now, number),
-            State::KeysUp { keyed_at, .. } => self.send(now, number, keyed_at, 0, packets),
-            State::Sends { packet, keyed_at, frames, destroyed, .. } => {
+            State::KeysUp { keyed_at, most, .. } => self.send(now, number, keyed_at, most, packets),
+            State::Sends { packet, keyed_at, more, destroyed, .. } => {
                 if destroyed {
                     packets.lost(&packet, LossCause::Collision);
                 } else {
                     packets.departs(&packet, now);
                 }
                 self.stations[number].needs(now, self.config.proc_time);
-                let full = frames == self.config.max_frames || !self.config.proc_time.is_zero();
-                if full {
+                if more == 0 || !self.config.proc_time.is_zero() {
                     self.tail(now, number, keyed_at);
                 } else {
-                    self.send(now, number, keyed_at, frames, packets);
+                    self.send(now, number, keyed_at, more, packets);
                 }
             }
             State::Tails { .. } => self.stations[number].listen(now),
@@ -169,14 +175,27 @@ impl Csma {
 
     /// A station finds the channel free: it takes it, or looks again later.
     fn look(&mut self, now: Instant, number: usize) {
-        let takes = self.stations[number].takes(self.config.persistence);
-        self.stations[number].state = if takes {
-            State::KeysUp { keyed_at: now, until: now + self.config.tx_delay }
+        let most = self.most_frames(number);
+        let station = &mut self.stations[number];
+        let waits = self.config.slot_first && !station.was_free(now);
+        let takes = !waits && station.takes(self.config.persistence);
+        station.state = if takes {
+            State::KeysUp { keyed_at: now, until: now + self.config.tx_delay, most }
         } else {
-            State::Listens { looks_at: now + self.config.slot_time }
+            State::Listens { looks_at: now + self.config.slot_time, in_slot: true }
         };
         if takes {
             self.destroy_what_meets(number);
+        }
+    }
+
+    /// How many frames may be behind the key-up of a station.
+    fn most_frames(&self, number: usize) -> u32 {
+        let lines = self.stations[number].lines().iter();
+        let waiting = lines.map(|line| self.lines[*line].queue.backlog().packets).sum::<usize>();
+        match self.config.late_frames {
+            true => self.config.max_frames,
+            false => self.config.max_frames.min(u32::try_from(waiting).unwrap_or(u32::MAX)),
         }
     }
 
@@ -197,13 +216,13 @@ impl Csma {
         receiver == carrier || self.stations[receiver].hears().contains(&carrier)
     }
 
-    /// The next frame begins, `frames` after key-up; without one the transmission ends.
+    /// The next frame begins, of `most` that still may; without one the transmission ends.
     fn send(
         &mut self,
         now: Instant,
         number: usize,
         keyed_at: Instant,
-        frames: u32,
+        most: u32,
         packets: &mut dyn Packets,
     ) {
         let Some(packet) = self.dequeue(now, number, packets) else {
@@ -216,8 +235,8 @@ impl Csma {
             .filter(is_on)
             .any(|other| self.meets(to, other));
         let until = now + self.rate.time_for(packet.bytes);
-        let frames = frames + 1;
-        self.stations[number].state = State::Sends { packet, keyed_at, frames, until, destroyed };
+        let more = most.saturating_sub(1);
+        self.stations[number].state = State::Sends { packet, keyed_at, more, until, destroyed };
     }
 
     /// The next packet of a station, whose lines have their turns.

@@ -71,6 +71,8 @@ fn config(table: &RadioTable) -> Result<CsmaConfig, (&'static str, String)> {
         carrier_detect: table.carrier_detect.map_or(default.carrier_detect, |time| time.0),
         max_frames: table.max_frames.unwrap_or(default.max_frames),
         proc_time: table.proc_time.map_or(default.proc_time, |time| time.0),
+        slot_first: table.slot_first.unwrap_or(default.slot_first),
+        late_frames: table.late_frames.unwrap_or(default.late_frames),
     };
     for (key, time) in [("slot_time", config.slot_time), ("carrier_detect", config.carrier_detect)]
     {

@@ -29,4 +29,8 @@ pub struct RadioTable {
     pub max_frames: Option<u32>,
     /// What a station needs after each of its frames before it can send the next one; 0 s.
     pub proc_time: Option<Quantity<Span>>,
+    /// A station waits for a free slot before it looks for the first time, too, as Dire Wolf does; false.
+    pub slot_first: Option<bool>,
+    /// Frames that come after key-up join the transmission; true.
+    pub late_frames: Option<bool>,
 }

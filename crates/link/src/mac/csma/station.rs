@@ -12,11 +12,13 @@ pub(super) enum State {
     Listens {
         /// It does not look whether the channel is free before this.
         looks_at: Instant,
+        /// That is the end of a slot which began with a free channel.
+        in_slot: bool,
     },
     /// Its carrier is on, and no frame has begun.
-    KeysUp { keyed_at: Instant, until: Instant },
-    /// It sends a frame, the `frames`th behind this key-up.
-    Sends { packet: Held, keyed_at: Instant, frames: u32, until: Instant, destroyed: bool },
+    KeysUp { keyed_at: Instant, until: Instant, most: u32 },
+    /// It sends a frame, behind which so many more may come.
+    Sends { packet: Held, keyed_at: Instant, more: u32, until: Instant, destroyed: bool },
     /// Its carrier is still on.
     Tails { keyed_at: Instant, until: Instant },
 }
@@ -37,7 +39,7 @@ pub(super) struct Station {
 
 impl Station {
     pub(super) const fn new(stream: Stream, lines: Vec<usize>, hears: Vec<usize>) -> Self {
-        let state = State::Listens { looks_at: Instant::ZERO };
+        let state = State::Listens { looks_at: Instant::ZERO, in_slot: false };
         Self { state, stream, lines, hears, ready_at: Instant::ZERO }
     }
 
@@ -61,6 +63,16 @@ impl Station {
         }
     }
 
+    /// Whether a slot has just ended in which it heard nothing: who looks later than it wanted heard a carrier.
+    pub(super) const fn was_free(&self, now: Instant) -> bool {
+        match self.state {
+            State::Listens { looks_at, in_slot } => {
+                in_slot && now.as_nanos() == looks_at.as_nanos()
+            }
+            _ => false,
+        }
+    }
+
     /// Whether it takes a free channel.
     pub(super) fn takes(&mut self, persistence: u8) -> bool {
         self.stream.below(256) <= u64::from(persistence)
@@ -73,7 +85,7 @@ impl Station {
 
     /// Its carrier is off.
     pub(super) fn listen(&mut self, now: Instant) {
-        self.state = State::Listens { looks_at: now.max(self.ready_at) };
+        self.state = State::Listens { looks_at: now.max(self.ready_at), in_slot: false };
     }
 
     /// What it sends is destroyed.

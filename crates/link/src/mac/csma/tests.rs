@@ -80,6 +80,40 @@ fn a_frame_that_comes_during_a_transmission_joins_it() {
 }
 
 #[test]
+fn without_late_frames_it_has_a_key_up_of_its_own() {
+    let config = CsmaConfig { late_frames: false, ..greedy() };
+    let seen = play(&mut channel(config, &PAIR), &[(0, 0), (2100, 0)]);
+    assert_eq!(seen.departed, [(0, ms(2200)), (1, ms(2200 + 2200))]);
+    // Both that wait at key-up are behind it.
+    let seen = play(&mut channel(config, &PAIR), &[(0, 0), (0, 0), (0, 0)]);
+    let times = [2200, 4400, 4400 + 1700].map(ms);
+    assert_eq!(seen.departed, [(0, times[0]), (1, times[1]), (2, times[2])]);
+}
+
+#[test]
+fn with_a_slot_first_a_station_waits_for_one_in_which_the_channel_is_free() {
+    let config = CsmaConfig { slot_first: true, ..greedy() };
+    let seen = play(&mut channel(config, &PAIR), &[(0, 0)]);
+    assert_eq!(seen.departed, [(0, ms(100 + 2200))]);
+    // The other station wants the channel in the middle of that, and takes it a slot after it.
+    let seen = play(&mut channel(config, &PAIR), &[(0, 0), (1000, 1)]);
+    assert_eq!(seen.departed, [(0, ms(2300)), (1, ms(2300 + 100 + 2200))]);
+    // A station that has just sent waits for a slot as well.
+    let config = CsmaConfig { max_frames: 1, ..config };
+    let seen = play(&mut channel(config, &PAIR), &[(0, 0), (0, 0)]);
+    assert_eq!(seen.departed, [(0, ms(2300)), (1, ms(2 * 2300))]);
+}
+
+#[test]
+fn a_slot_first_is_one_more_for_each_key_up_whatever_the_persistence() {
+    let config = CsmaConfig { slot_first: true, max_frames: 1, ..CsmaConfig::default() };
+    let seen = saturate(&mut channel(config, &[(0, 1)]), 1, 2000);
+    let each = seen.departed.last().expect("frames").1.as_secs_f64() / 2000.0;
+    // A slot, three more on average at 1 in 4, TXDELAY and 1.7 s.
+    assert!((each - (0.1 + 0.3 + 0.5 + 1.7)).abs() < 0.03, "{each}");
+}
+
+#[test]
 fn a_station_waits_until_the_carrier_of_the_other_one_is_off() {
     let config = CsmaConfig { tx_tail: Span::from_millis(50), ..greedy() };
     let seen = play(&mut channel(config, &PAIR), &[(0, 0), (100, 1)]);
