@@ -42,6 +42,8 @@ const PULSE_SPAN: (Span, Span) = (Span::from_millis(50), Span::from_millis(100))
 const PULSE_BYTES: f64 = 15_000.0;
 /// Bytes that may leave between two questions without its being a silence.
 const APART: f64 = 6_000.0;
+/// Bytes that left between two answers of which something can be told.
+const GAP_BYTES: f64 = 15_000.0;
 /// Time between pulses, if a round trip is not more.
 const PAUSE: Span = Span::from_millis(300);
 /// What a byte of payload may stand for on the link, headers included.
@@ -248,8 +250,9 @@ impl Estimator {
         // While nothing arrives nothing is learned of what the link carries. Where it is given little, little is asked.
         let apart = if self.is_whole() { 0.0 } else { APART / self.given };
         let longest = rtt + Span::from_secs_f64(apart);
-        let silent = |newest: Sample| sent_at.since(newest.sent_at) > longest;
-        if newest.is_some_and(silent) {
+        let silent = |newest: &Sample| sent_at.since(newest.sent_at) > longest;
+        if let Some(newest) = newest.filter(silent) {
+            self.count_gap(&newest, &sample);
             self.samples.clear();
             self.round = None;
         }
@@ -432,6 +435,21 @@ impl Estimator {
             {
                 *factor = (*factor * self.given / stretch.sent).clamp(1.0, HEADERS_MOST);
             }
+        }
+    }
+
+    /// Nothing was answered between these two, which are more than a round trip apart. An outage does that once; where the queue is
+    /// short and the pace far too high it goes on, as the questions are lost with the rest.
+    fn count_gap(&mut self, before: &Sample, after: &Sample) {
+        let left = after.left.saturating_sub(before.left) as f64;
+        let arrived = (after.arrived - before.arrived) as f64;
+        let is_lossy = left >= GAP_BYTES && arrived < left * (1.0 - MOST_LOST);
+        self.lossy = if is_lossy { self.lossy + 1 } else { 0 };
+        if self.lossy >= 2 {
+            self.lossy = 0;
+            let carried = arrived / seconds(after.at.since(before.at));
+            self.given = self.bounded(carried.min(self.given) * 0.9);
+            self.next_pulse = after.at + self.long().max(PAUSE);
         }
     }
 

@@ -277,6 +277,21 @@ fn a_rate_that_is_a_tenth_too_high_fills_the_link() {
 }
 
 #[test]
+fn a_rate_that_is_five_times_too_high_is_found_out_behind_a_queue_that_is_much_too_short() {
+    for flows in [1, 4] {
+        for (mbits, round_trip) in [GEO, LEO] {
+            let mut world = World::new(mbits, round_trip, flows);
+            world.carries = mbits / 5.0;
+            world.room = mbits * 1e6 / 8.0 * round_trip / 10.0;
+            world.go(10.0 * round_trip);
+            let (carried, pace) = (world.go(20.0), given(&world));
+            println!("{flows} {round_trip}: {carried} {pace}");
+            assert!(carried > 0.8 * mbits / 5.0 && pace < 1.5 * mbits / 5.0, "{carried} {pace}");
+        }
+    }
+}
+
+#[test]
 fn a_connection_that_comes_later_knows_the_path_of_the_others() {
     let mut world = World::new(GEO.0, GEO.1, 1);
     world.carries = GEO.0 / 5.0;
