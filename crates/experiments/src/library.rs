@@ -53,6 +53,7 @@ static EXPERIMENTS: &[Entry] = entries![
     "experiments/e37",
     "experiments/e38",
     "experiments/e39",
+    "experiments/e40",
 ];
 
 /// The texts of the experiments, in order.

@@ -26,6 +26,7 @@ static SCENARIOS: &[Entry] = entries![
     "xstp/bit-corruption",
     "xstp/handoff",
     "xstp/connectivity",
+    "xstp/relay",
     "xstp/scripted",
     "xstp/outage",
     "radio/packet-radio",
