@@ -57,3 +57,47 @@ fn a_path_that_becomes_several_times_as_long_costs_seconds_of_the_rate() {
         }
     }
 }
+
+/// Packets leave at 10 Mbit/s from `now` on for so many milliseconds; of each `of` packets one arrives, and the last one is answered.
+fn goes_on(link: &mut Estimator, now: &mut Instant, millis: u64, of: u64) {
+    let rate = BitRate::from_bps(10_000_000);
+    let until = *now + Span::from_millis(millis);
+    let mut number = 0;
+    let mut last = *now;
+    while *now < until {
+        link.sent(*now, PACKET);
+        (number, last) = (number + 1, *now);
+        if number % of == 0 {
+            link.arrived(PACKET);
+        }
+        *now += rate.time_for(PACKET);
+    }
+    link.answered(last + Span::from_millis(600), last);
+}
+
+#[test]
+fn a_rate_that_is_much_too_high_shows_although_questions_are_lost_with_the_rest() {
+    let mut link = Estimator::new(BitRate::from_bps(10_000_000));
+    let mut now = Instant::ZERO;
+    // An answer in 700 ms, which is more than a round trip, and one packet in five.
+    for _ in 0..4 {
+        goes_on(&mut link, &mut now, 700, 5);
+    }
+    let carried = link.carried().as_bps();
+    assert!((1_000_000..2_100_000).contains(&carried), "{carried}");
+}
+
+#[test]
+fn one_outage_says_nothing_of_the_rate_and_neither_does_a_pause() {
+    let rate = BitRate::from_bps(10_000_000);
+    let (mut link, mut now) = (Estimator::new(rate), Instant::ZERO);
+    for _ in 0..5 {
+        for _ in 0..50 {
+            goes_on(&mut link, &mut now, 40, 1);
+        }
+        // Nothing arrives for a while, or nothing leaves.
+        goes_on(&mut link, &mut now, 2_000, 1_000);
+        now += Span::from_secs(3);
+        assert_eq!(link.carried(), rate);
+    }
+}
