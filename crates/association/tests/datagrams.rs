@@ -26,7 +26,8 @@ fn datagram(flow: u16, number: u32) -> Datagram {
 fn settle(world: &mut World, shares: bool) {
     let window = shares.then(|| Tuning::default().config().expect("settings"));
     for end in [CLIENT, SERVER] {
-        world.endpoints[end].set_datagrams(Datagrams { deadline: None, window: window.clone() });
+        world.endpoints[end]
+            .set_datagrams(Datagrams { window: window.clone(), ..Datagrams::default() });
     }
 }
 

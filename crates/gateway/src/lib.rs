@@ -62,7 +62,7 @@ use std::sync::atomic::Ordering;
 use bentpipe_association::endpoint::Datagrams;
 use bentpipe_association::host::Host;
 use bentpipe_transport::xstp;
-use bentpipe_units::Instant;
+use bentpipe_units::{ByteCount, Instant};
 
 use self::log_limit::LogLimit;
 use self::peer::Remote;
@@ -126,7 +126,9 @@ impl<N: Network> Gateway<N> {
     pub fn new(config: Config, host: Host, network: N, unknown: usize) -> io::Result<Self> {
         host.set_fec(config.link.fec.0);
         host.set_learning(config.link.learning());
-        host.limit_memory(config.limits.memory.0, config.limits.connections);
+        let of_datagrams = config.udp.memory(config.limits.memory.0);
+        let memory = config.limits.memory.0 - of_datagrams.unwrap_or(ByteCount::ZERO);
+        host.limit_memory(memory, config.limits.connections);
         share(&host, &config);
         let mut peers = BTreeMap::new();
         for name in config.peers.keys() {
@@ -138,7 +140,8 @@ impl<N: Network> Gateway<N> {
         let tuning = config::tuning::flows(&config).config().map_err(io::Error::other)?;
         host.listen(tuning.clone());
         let window = Some(tuning.clone());
-        host.set_datagrams(Datagrams { deadline: config.udp.deadline, window });
+        let memory = of_datagrams;
+        host.set_datagrams(Datagrams { deadline: config.udp.deadline, window, memory });
         let allowed = config.allow.iter().map(|range| range.0).collect();
         Ok(Self {
             places: Places::new(config.limits.connections, Rule::Fair),

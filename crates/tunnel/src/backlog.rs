@@ -16,10 +16,10 @@ use slab::Slab;
 use crate::meter::Meter;
 use crate::record::{Datagram, Record};
 
-/// Bytes that wait at most: what left in the last interval of CoDel, so often, within these bounds. CoDel alone needs long
+/// Bytes that wait at most: what left in the last interval of CoDel, so often, and at least so many. CoDel alone needs long
 /// for senders that do not answer to it.
 const INTERVALS: u64 = 2;
-const LIMITS: (u64, u64) = (128 << 10, 8 << 20);
+const LIMIT_MIN: u64 = 128 << 10;
 /// Before anything left.
 const LIMIT: ByteCount = ByteCount::new(1 << 20);
 /// Headers of IP and UDP, which count for the queue like the rest.
@@ -44,6 +44,8 @@ pub(crate) struct Backlog {
     /// When this interval began, and what has left in it.
     began: Instant,
     left: u64,
+    /// The limit is never more.
+    most: u64,
 }
 
 /// A flow that sends.
@@ -107,9 +109,11 @@ impl Packets for Store {
 }
 
 impl Backlog {
-    /// Nothing waits. Which flows share a queue follows from the seed.
-    pub(crate) fn new(seed: u64) -> Self {
-        let (config, limit) = (FqCodelConfig::default(), QueueLimit::Bytes(LIMIT));
+    /// Nothing waits, and so many bytes may. Which flows share a queue follows from the seed.
+    pub(crate) fn new(most: usize, seed: u64) -> Self {
+        let most = most as u64;
+        let limit = QueueLimit::Bytes(LIMIT.min(ByteCount::new(most)));
+        let config = FqCodelConfig::default();
         Self {
             queue: FqCodel::new(config, limit, Streams::new(seed).stream("tunnel")),
             store: Store::default(),
@@ -118,6 +122,7 @@ impl Backlog {
             interval: INTERVAL,
             began: Instant::ZERO,
             left: 0,
+            most,
         }
     }
 
@@ -170,7 +175,7 @@ impl Backlog {
         if passed >= self.interval {
             // What left before a pause tells of the pause.
             if passed < self.interval * 2 {
-                let limit = (self.left * INTERVALS).clamp(LIMITS.0, LIMITS.1);
+                let limit = (self.left * INTERVALS).max(LIMIT_MIN).min(self.most);
                 self.queue.set_limit(QueueLimit::Bytes(ByteCount::new(limit)));
             }
             (self.began, self.left) = (now, 0);
@@ -225,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_call_goes_ahead_of_two_downloads_and_its_datagrams_go_twice() {
-        let mut backlog = Backlog::new(1);
+        let mut backlog = Backlog::new(8 << 20, 1);
         for _ in 0..100 {
             backlog.push(at(0), datagram(1, 1_200, Ecn::NotCapable));
             backlog.push(at(0), datagram(2, 1_200, Ecn::NotCapable));
@@ -247,7 +252,7 @@ mod tests {
 
     #[test]
     fn what_is_dropped_has_no_number() {
-        let mut backlog = Backlog::new(1);
+        let mut backlog = Backlog::new(8 << 20, 1);
         for _ in 0..5_000 {
             backlog.push(at(0), datagram(1, 1_200, Ecn::NotCapable));
         }
@@ -260,7 +265,7 @@ mod tests {
 
     #[test]
     fn who_understands_marks_is_marked_after_a_round_trip_of_standing_queue() {
-        let mut backlog = Backlog::new(1);
+        let mut backlog = Backlog::new(8 << 20, 1);
         backlog.set_round_trip(Span::from_millis(600));
         for _ in 0..850 {
             backlog.push(at(0), datagram(1, 1_200, Ecn::Capable0));

@@ -6,6 +6,7 @@ use bentpipe_units::{Instant, Seq32, Span};
 use bytes::Bytes;
 
 use crate::block::{decode, work};
+use crate::bounds::Bounds;
 use crate::message::{Packet, Parity, RANGES, Range, Report};
 use crate::order::Order;
 use crate::record::Datagram;
@@ -31,7 +32,7 @@ struct Block {
 }
 
 /// What has arrived.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Incoming {
     /// The run of the peer that is heard and the one before; none before anything came.
     run: Option<u16>,
@@ -53,6 +54,25 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
+    /// Nothing came.
+    pub(crate) fn new(bounds: &Bounds) -> Self {
+        Self {
+            run: None,
+            before: None,
+            slots: Slots::new(0, bounds.came),
+            blocks: BTreeMap::new(),
+            order: Order::new(bounds.unordered),
+            hold: Span::ZERO,
+            newest_at: Instant::ZERO,
+            heard_at: Instant::ZERO,
+            news: false,
+            urgent: false,
+            reported_at: Instant::ZERO,
+            debt: 0,
+            recovered: 0,
+        }
+    }
+
     /// A packet came.
     pub(crate) fn handle_packet(&mut self, now: Instant, packet: &Packet, marked: bool) {
         self.hold = Span::from_millis(u64::from(packet.hold));
@@ -130,7 +150,7 @@ impl Incoming {
 
     /// Nothing before this number is known any more.
     fn forget(&mut self, first: u64) {
-        self.slots = Slots::new(first);
+        self.slots.begin_anew(first);
         self.blocks.clear();
     }
 

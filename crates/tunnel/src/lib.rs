@@ -30,6 +30,7 @@
 
 mod backlog;
 mod block;
+mod bounds;
 mod incoming;
 mod message;
 mod meter;

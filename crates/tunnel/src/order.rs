@@ -10,8 +10,6 @@ use crate::record::{Datagram, Record};
 
 /// Most flows that are known; the one that was silent for longest gives way.
 const FLOWS: usize = 1_024;
-/// Most bytes that wait for what comes before them, of all flows.
-const WAITING: usize = 8 << 20;
 /// Numbers further apart are those of a flow that began anew.
 const LEAP: u16 = 16_384;
 /// Datagrams behind the newest one of which is known whether they came.
@@ -27,8 +25,9 @@ const AROUND: usize = 128;
 pub(crate) struct Order {
     flows: FxHashMap<u16, Flow>,
     ready: VecDeque<Datagram>,
-    /// Bytes that wait.
+    /// Bytes that wait, and the most of them.
     waiting: usize,
+    most: usize,
     /// When the first of those that wait is handed over in any case.
     due: Option<Instant>,
 }
@@ -61,6 +60,11 @@ impl Flow {
 }
 
 impl Order {
+    /// No flows; so many bytes may wait.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, ..Self::default() }
+    }
+
     /// A datagram came. One that has to wait does so for `hold` at most.
     pub(crate) fn arrived(&mut self, now: Instant, hold: Span, record: Record) {
         let Record { datagram, order, is_sparse } = record;
@@ -87,7 +91,7 @@ impl Order {
                 flow.held += datagram.bytes.len() + AROUND;
                 place.insert((now + hold, datagram));
                 self.due = Instant::earliest(self.due, Some(now + hold));
-                if self.waiting > WAITING
+                if self.waiting > self.most
                     && let Some(most) = self.greediest()
                 {
                     self.give_up(most, now);
@@ -225,7 +229,7 @@ mod tests {
 
     #[test]
     fn what_follows_a_lost_one_waits_for_it_and_not_for_ever() {
-        let mut order = Order::default();
+        let mut order = Order::new(1 << 20);
         assert_eq!(come(&mut order, 0, [65_534, 65_535], false), [65_534, 65_535]);
         assert_eq!(come(&mut order, 10, [1, 2, 4], false), []);
         assert_eq!(come(&mut order, 500, [0], false), [0, 1, 2]);
@@ -240,7 +244,7 @@ mod tests {
 
     #[test]
     fn sparse_flows_wait_for_nobody_and_each_datagram_is_handed_over_once() {
-        let mut order = Order::default();
+        let mut order = Order::new(1 << 20);
         assert_eq!(come(&mut order, 0, [0, 2, 2, 0], true), [0, 2]);
         assert_eq!(come(&mut order, 1, [1, 1], true), [1]);
         assert_eq!(come(&mut order, 2, [3], true), [3]);
@@ -248,14 +252,14 @@ mod tests {
 
     #[test]
     fn a_flow_that_begins_anew_is_heard() {
-        let mut order = Order::default();
+        let mut order = Order::new(1 << 20);
         assert_eq!(come(&mut order, 0, [40_000, 40_002], false), [40_000]);
         assert_eq!(come(&mut order, 0, [0, 1], false), [40_002, 0, 1]);
     }
 
     #[test]
     fn other_flows_do_not_wait() {
-        let mut order = Order::default();
+        let mut order = Order::new(1 << 20);
         order.arrived(at(0), HOLD, record(1, 0, false));
         order.arrived(at(0), HOLD, record(1, 2, false));
         order.arrived(at(0), HOLD, record(2, 70, false));
@@ -265,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_flow_of_which_much_waits_costs_no_other_one_its_order() {
-        let mut order = Order::default();
+        let mut order = Order::new(1 << 20);
         order.arrived(at(0), HOLD, record(1, 0, false));
         order.arrived(at(0), HOLD, record(2, 0, false));
         for number in 2..141 {
@@ -283,13 +287,13 @@ mod tests {
 
     #[test]
     fn neither_flows_nor_what_waits_grow_without_bound() {
-        let mut order = Order::default();
+        let mut order = Order::new(1 << 20);
         for flow in 0..=u16::MAX {
             order.arrived(at(0), HOLD, record(flow, 0, false));
             let mut far = record(flow, 2, false);
             far.datagram.bytes = vec![0; 60_000].into();
             order.arrived(at(0), HOLD, far);
         }
-        assert!(order.flows.len() <= FLOWS && order.waiting <= WAITING);
+        assert!(order.flows.len() <= FLOWS && order.waiting <= 1 << 20);
     }
 }

@@ -7,6 +7,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 
 use crate::backlog::Backlog;
 use crate::block::{LENGTH, encode, shard_len};
+use crate::bounds::Bounds;
 use crate::message::{Message, PACKET_HEADER, PARITY_HEADER, Packet, Parity, Report};
 use crate::protection::Protection;
 use crate::record::{Datagram, RECORD_HEADER, Record};
@@ -61,10 +62,10 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    pub(crate) fn new(useful: Option<Span>, seed: u64) -> Self {
+    pub(crate) fn new(useful: Option<Span>, bounds: &Bounds, seed: u64) -> Self {
         Self {
             run: seed as u16,
-            backlog: Backlog::new(seed),
+            backlog: Backlog::new(bounds.waiting, seed),
             protection: Protection::default(),
             useful,
             srtt: None,
@@ -77,7 +78,7 @@ impl Outgoing {
             began: Instant::ZERO,
             parity: VecDeque::new(),
             retransmit: VecDeque::new(),
-            under_way: UnderWay::default(),
+            under_way: UnderWay::new(bounds.under_way),
             tail_due: None,
             window: Window::default(),
             counters: Counters::default(),

@@ -6,19 +6,19 @@ use bytes::{Bytes, BytesMut};
 
 use crate::record::{Header, RECORD_HEADER, Record};
 
-/// Most numbers that are remembered, and bytes of bodies.
+/// Most numbers that are remembered.
 pub(crate) const WINDOW: usize = 8_192;
-const MOST_BYTES: usize = 8 << 20;
 /// A datagram lies in no more packets than this.
 const SPANS: usize = 64;
 
 /// All of them, in a row.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Slots {
     first: u64,
     slots: VecDeque<Slot>,
-    /// Bytes of bodies.
+    /// Bytes of bodies, and the most of them.
     held: usize,
+    most: usize,
 }
 
 /// What is known of a number.
@@ -54,9 +54,14 @@ impl Body {
 }
 
 impl Slots {
-    /// None yet; this is the first one that counts.
-    pub(crate) const fn new(first: u64) -> Self {
-        Self { first, slots: VecDeque::new(), held: 0 }
+    /// None yet; this is the first one that counts, and so many bytes are kept.
+    pub(crate) const fn new(first: u64, most: usize) -> Self {
+        Self { first, slots: VecDeque::new(), held: 0, most }
+    }
+
+    /// Nothing before this number is known any more.
+    pub(crate) fn begin_anew(&mut self, first: u64) {
+        *self = Self::new(first, self.most);
     }
 
     /// The first one that is remembered.
@@ -95,7 +100,7 @@ impl Slots {
 
     /// Nothing is kept that exceeds its bounds.
     pub(crate) fn trim(&mut self) {
-        while self.slots.len() > WINDOW || self.held > MOST_BYTES {
+        while self.slots.len() > WINDOW || self.held > self.most {
             let Some(slot) = self.slots.pop_front() else { return };
             self.held -= if let Slot::Came(body) = slot { body.bytes.len() } else { 0 };
             self.first += 1;
@@ -261,7 +266,7 @@ mod tests {
                 back = if n % 3 == 2 { 1 + parity } else { 1 };
                 number += back;
             }
-            let mut slots = Slots::new(0);
+            let mut slots = Slots::new(0, 1 << 20);
             slots.extend_to(number);
             bodies.sort_by_key(|(number, _)| (number + 1).wrapping_mul(order | 1));
             let mut out: Vec<Record> = Vec::new();

@@ -1,10 +1,11 @@
 //! Both directions of a tunnel.
 
 use bentpipe_transport::xstp::SharedMember;
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Ecn;
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::Bounds;
 use crate::incoming::Incoming;
 use crate::message::Message;
 use crate::outgoing::Outgoing;
@@ -22,6 +23,9 @@ pub struct Config {
     /// How long a lost datagram is worth waiting for: until then it is retransmitted, and what follows it in its flow is
     /// held back. None for one and a half round trips of the path, zero for no retransmission.
     pub deadline: Option<Span>,
+    /// Bytes of datagrams and packets that it may hold in both directions, some headers not counted; 40 MiB where none are
+    /// given. What is too much is lost, or handed over before what it waits for.
+    pub memory: Option<ByteCount>,
 }
 
 /// What was done so far.
@@ -51,7 +55,9 @@ pub struct Tunnel {
 impl Tunnel {
     /// A tunnel through which nothing came yet. Which flows share a queue follows from the seed.
     pub fn new(config: Config, seed: u64) -> Self {
-        Self { outgoing: Outgoing::new(config.deadline, seed), incoming: Incoming::default() }
+        let bounds = config.memory.map_or_else(Bounds::default, Bounds::of);
+        let outgoing = Outgoing::new(config.deadline, &bounds, seed);
+        Self { outgoing, incoming: Incoming::new(&bounds) }
     }
 
     /// What is done against losses, from now on.

@@ -10,8 +10,6 @@ use crate::protection::Protection;
 
 /// Most packets that are remembered.
 const MOST: usize = 16_384;
-/// Most bytes of bodies.
-const MOST_BYTES: usize = 16 << 20;
 /// A packet is lost when one came that was sent so many later: packets overtake each other.
 const REORDERED: u32 = 3;
 /// Where packets were found that only came late, one is waited for as long as this part of a round trip.
@@ -45,8 +43,9 @@ pub(crate) struct UnderWay {
     /// Number of the first one that is remembered, and of the next one.
     first: Seq32,
     sent: VecDeque<Sent>,
-    /// Bytes of their bodies.
+    /// Bytes of their bodies, and the most of them.
     held: usize,
+    most: usize,
     blocks: VecDeque<Block>,
     /// The highest number that a report knew of.
     known: Seq32,
@@ -93,6 +92,11 @@ impl Tally {
 }
 
 impl UnderWay {
+    /// Nothing was sent; so many bytes may be remembered.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, ..Self::default() }
+    }
+
     /// The number of what is sent next.
     pub(crate) fn next(&self) -> Seq32 {
         self.first.plus(self.sent.len() as u32)
@@ -104,7 +108,7 @@ impl UnderWay {
         let (arrived, lost_at, retransmitted) = (false, None, false);
         self.sent.push_back(Sent { at: now, body, bytes, arrived, lost_at, retransmitted });
         let mut forgotten = 0;
-        while self.sent.len() > MOST || self.held > MOST_BYTES {
+        while self.sent.len() > MOST || self.held > self.most {
             forgotten += self.forget_first();
         }
         forgotten
@@ -297,7 +301,7 @@ mod tests {
 
     /// A block of ten with so much parity, a packet in each millisecond.
     fn block(parity: u8) -> UnderWay {
-        let mut under_way = UnderWay::default();
+        let mut under_way = UnderWay::new(1 << 20);
         for n in 0..10 {
             under_way.sent(at(n), Bytes::from_static(b"body"), 100);
         }

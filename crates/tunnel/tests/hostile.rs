@@ -3,7 +3,7 @@
 use bentpipe_tunnel::{
     Config, Datagram, Message, Packet, Parity, Protection, Range, Report, Tunnel,
 };
-use bentpipe_units::{Instant, Seq32, Span};
+use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bentpipe_wire::Ecn;
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -128,5 +128,25 @@ proptest! {
         // packet alone, where three of ten get lost, five times as much.
         prop_assert!(sent <= 14 * offered + 2_000, "{sent} bytes for {offered}");
         prop_assert!(reports <= heard, "{reports} reports of {heard} messages");
+    }
+}
+
+#[test]
+fn what_waits_to_be_sent_takes_its_part_of_the_memory_and_no_more() {
+    for memory in [500_000, 1_000_000] {
+        let config = Config { memory: Some(ByteCount::new(memory)), ..Config::default() };
+        let mut tunnel = Tunnel::new(config, 1);
+        for _ in 0..20_000 {
+            let bytes = Bytes::from(vec![7; 1_000]);
+            assert!(tunnel.offer(Instant::ZERO, Datagram { flow: 1, ecn: Ecn::NotCapable, bytes }));
+        }
+        let late = Instant::ZERO + Span::from_millis(50);
+        let mut sent = 0;
+        while let Some(message) = tunnel.poll_transmit(late, 1_400) {
+            if let Message::Packet(packet) = message {
+                sent += packet.body.len() as u64;
+            }
+        }
+        assert!(sent > memory / 10 && sent <= memory / 5 * 11 / 10, "{sent} of {memory}");
     }
 }

@@ -228,7 +228,7 @@ fn a_call_beside_a_download_is_never_late_where_one_packet_in_a_hundred_is_lost(
 
 #[test]
 fn without_a_deadline_nothing_is_retransmitted_or_held_back() {
-    let config = Config { deadline: Some(Span::ZERO) };
+    let config = Config { deadline: Some(Span::ZERO), memory: None };
     let mut world = World::new(6, 20, 25, 0.05, 0, config);
     world.tunnels[0].set_protection(Protection::Ratio(0.2));
     let world = download(world, 5_000, 1_200, 10.0);

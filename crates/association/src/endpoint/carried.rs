@@ -24,7 +24,7 @@ pub(super) struct Carried {
 impl Carried {
     /// Nothing is carried yet.
     pub(super) fn new(settings: &Datagrams, seed: u64) -> Self {
-        let config = Config { deadline: settings.deadline };
+        let config = Config { deadline: settings.deadline, memory: Some(settings.tunnel()) };
         let tunnel = Box::new(Tunnel::new(config, seed));
         Self { settings: settings.clone(), tunnel, shares: None, used: false }
     }

@@ -7,13 +7,15 @@ use std::task::{Context, Poll, Waker};
 
 use bentpipe_transport::xstp::Config;
 use bentpipe_tunnel::{Datagram, Tunnel};
-use bentpipe_units::Span;
+use bentpipe_units::{ByteCount, Span};
 use bytes::Bytes;
 
 use crate::key::PublicKey;
 
-/// Most bytes of one peer that wait for this host's application.
-const UNREAD: usize = 4 << 20;
+/// Bytes that datagrams of one peer may take where nobody says how many.
+const MEMORY: ByteCount = ByteCount::new(44 << 20);
+/// The part of them that wait for this host's application; the rest is the tunnel's.
+const UNREAD_PART: u64 = 11;
 /// What a datagram costs besides its bytes.
 const AROUND: usize = 64;
 
@@ -25,15 +27,31 @@ pub struct Datagrams {
     /// Where the rate of a path is not known they share its window with connections of these settings. Without such settings
     /// they leave as they come.
     pub window: Option<Arc<Config>>,
+    /// Bytes that those of one peer may take: sent, come and unread; 44 MiB where none are given. What is too much is lost.
+    pub memory: Option<ByteCount>,
+}
+
+impl Datagrams {
+    /// What may wait for this host's application.
+    fn unread(&self) -> ByteCount {
+        ByteCount::new(self.memory.unwrap_or(MEMORY).get() / UNREAD_PART)
+    }
+
+    /// What the tunnel may hold.
+    pub(super) fn tunnel(&self) -> ByteCount {
+        self.memory.unwrap_or(MEMORY) - self.unread()
+    }
 }
 
 /// Datagrams that have come. Peers are read round robin, so that none keeps another's waiting.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Inbox {
     peers: BTreeMap<PublicKey, Unread>,
     /// Who was read last.
     last: Option<PublicKey>,
     waiting: Option<Waker>,
+    /// Most bytes of one peer.
+    most: usize,
 }
 
 #[derive(Debug, Default)]
@@ -42,7 +60,20 @@ struct Unread {
     bytes: usize,
 }
 
+impl Default for Inbox {
+    fn default() -> Self {
+        let mut inbox = Self { peers: BTreeMap::new(), last: None, waiting: None, most: 0 };
+        inbox.limit(&Datagrams::default());
+        inbox
+    }
+}
+
 impl Inbox {
+    /// From now on so much of each peer may wait.
+    pub(super) fn limit(&mut self, datagrams: &Datagrams) {
+        self.most = usize::try_from(datagrams.unread().get()).unwrap_or(usize::MAX);
+    }
+
     /// What has come through the tunnel of a peer; what is too much to wait is lost.
     pub(super) fn take(&mut self, from: PublicKey, tunnel: &mut Tunnel) {
         while let Some(datagram) = tunnel.poll_datagram() {
@@ -53,7 +84,7 @@ impl Inbox {
     fn push(&mut self, from: PublicKey, mut datagram: Datagram) {
         let unread = self.peers.entry(from).or_default();
         let bytes = datagram.bytes.len() + AROUND;
-        if unread.bytes + bytes <= UNREAD {
+        if unread.bytes + bytes <= self.most {
             // It does not hold what arrived beside it as well.
             datagram.bytes = Bytes::copy_from_slice(&datagram.bytes);
             unread.bytes += bytes;
@@ -101,16 +132,19 @@ mod tests {
     #[test]
     fn what_nobody_reads_is_lost_and_takes_no_memory_and_no_place_of_others() {
         let mut inbox = Inbox::default();
+        inbox
+            .limit(&Datagrams { memory: Some(ByteCount::new(11_000_000)), ..Datagrams::default() });
+        let most = 1_000_000;
         let [loud, quiet] = [1, 2].map(|n| crate::key::SecretKey::from_bytes([n; 32]).public());
         let each = 1_000 + AROUND;
-        for _ in 0..2 * UNREAD / each {
+        for _ in 0..2 * most / each {
             inbox.push(loud, datagram(&[7; 1_000]));
         }
         inbox.push(quiet, datagram(b"y"));
         let first = [inbox.pop(), inbox.pop()].map(|found| found.map(|(peer, _)| peer));
         assert!(first.contains(&Some(quiet)) && first.contains(&Some(loud)));
         let rest = std::iter::from_fn(|| inbox.pop()).count();
-        assert_eq!(rest, UNREAD / each - 1);
+        assert_eq!(rest, most / each - 1);
         assert!(inbox.peers.is_empty());
     }
 }

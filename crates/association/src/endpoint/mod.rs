@@ -360,6 +360,7 @@ impl Endpoint {
 
     /// How datagrams of applications are carried, in associations that begin from now on.
     pub fn set_datagrams(&mut self, datagrams: Datagrams) {
+        self.inbox.limit(&datagrams);
         self.settings.set_datagrams(datagrams);
     }
 

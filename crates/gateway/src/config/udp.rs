@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use bentpipe_units::Span;
+use bentpipe_units::{ByteCount, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};
 
@@ -27,6 +27,20 @@ pub struct UdpConfig {
     /// How long a lost datagram is worth waiting for (default: one and a half round trips of the path; 0: it is never
     /// retransmitted).
     pub deadline: Option<Span>,
+}
+
+/// The part of `limits.memory` that datagrams may take, and how much that is at least, where there is twice as much, and at most.
+const PART: u64 = 16;
+const LEAST: u64 = 1 << 20;
+const MOST: u64 = 44 << 20;
+
+impl UdpConfig {
+    /// What the datagrams of a peer may take of so much memory; none where no tunnel carries them.
+    pub(crate) fn memory(&self, all: ByteCount) -> Option<ByteCount> {
+        let all = all.get();
+        let part = (all / PART).max(LEAST.min(all / 2)).min(MOST);
+        (self.mode == UdpMode::Tunnel).then(|| ByteCount::new(part))
+    }
 }
 
 /// What a file says of UDP.
@@ -68,5 +82,24 @@ impl JsonSchema for UdpConfig {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         InFile::json_schema(generator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datagrams_take_a_sixteenth_of_the_memory_within_bounds_where_a_tunnel_carries_them() {
+        let of = |mode, all| UdpConfig { mode, deadline: None }.memory(ByteCount::new(all));
+        for (all, part) in [
+            (1_000_000_000, 44 << 20),
+            (320_000_000, 20_000_000),
+            (3_200_000, 1 << 20),
+            (100_000, 50_000),
+        ] {
+            assert_eq!(of(UdpMode::Tunnel, all), Some(ByteCount::new(part)));
+        }
+        assert_eq!(of(UdpMode::Pass, 1_000_000_000), None);
     }
 }
