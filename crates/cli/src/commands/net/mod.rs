@@ -1,5 +1,6 @@
 //! The commands that move files.
 
+mod bar;
 mod bundle;
 mod conclude;
 mod connecting;

@@ -8,9 +8,10 @@ use bentpipe_net::refusal;
 use bentpipe_net::sctp::{self, Connection, Messages as _, Node, PathChange, UDP_PORT};
 use bentpipe_transfer::PORT;
 
+use super::bar::Bar;
 use super::identity::warn;
 use super::recv::{Arrival, serve_all};
-use super::send::{Bar, Never, Parcel, any_towards, resolve};
+use super::send::{Never, Parcel, any_towards, resolve};
 use crate::args::net::{Identity, Recv, Send};
 use crate::commands::runtime::runtime;
 use crate::commands::stop::in_runtime;

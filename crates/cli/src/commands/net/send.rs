@@ -11,12 +11,12 @@ use bentpipe_association::host::Connection;
 use bentpipe_association::{LEARN, Tuning};
 use bentpipe_net::refusal;
 use bentpipe_net::transfer::{EntryError, Links, entries, send as send_entries};
-use bentpipe_transfer::{Entry, PORT, Progress};
+use bentpipe_transfer::{Entry, PORT};
 use bentpipe_units::Span;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::net::{PathArgs, Send, Transport, Via};
 use crate::commands::log;
+use crate::commands::net::bar::Bar;
 use crate::commands::net::conclude::{conclude, leave, rate};
 use crate::commands::net::connecting::Wait;
 use crate::commands::net::memory::Memory;
@@ -162,7 +162,7 @@ impl<'a> Parcel<'a> {
             }
         };
         let seconds = began.elapsed().as_secs_f64();
-        bar.bar.finish_and_clear();
+        bar.finish();
         let Some(sent) = sent else {
             // A peer that does not hear it finds out by itself.
             connection.abort();
@@ -243,7 +243,7 @@ async fn watch(connection: &Connection<impl Streams>, bar: &Bar) -> Never {
         let rtt = state.srtt.map_or(0.0, Span::as_secs_f64) * 1e3;
         let sent = counters.data_segments.max(1) as f64;
         let loss = 100.0 * counters.retransmitted_segments as f64 / sent;
-        bar.bar.set_message(format!("RTT {rtt:.0} ms, loss {loss:.2} %"));
+        bar.tell(format!("RTT {rtt:.0} ms, loss {loss:.2} %"));
     }
 }
 
@@ -253,54 +253,4 @@ pub(super) enum Never {}
 /// Nothing to watch on a connection but its state.
 pub(super) async fn nothing_more<S: Streams>(_: &Connection<S>, _: &Bar) -> Never {
     std::future::pending().await
-}
-
-/// The progress bar: bytes over all files.
-pub(super) struct Bar {
-    bar: ProgressBar,
-    lines: Arc<Lines>,
-    /// Bytes of the files that are behind us, and of the one that is under way.
-    behind: std::sync::Mutex<(u64, u64)>,
-}
-
-impl Bar {
-    fn new(lines: &Arc<Lines>, total: u64) -> Self {
-        let bar = ProgressBar::new(total);
-        let style = "{bar:30} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, \
-                     {eta} left, {msg}";
-        if let Ok(style) = ProgressStyle::with_template(style) {
-            bar.set_style(style);
-        }
-        Self { bar, lines: lines.clone(), behind: std::sync::Mutex::new((0, 0)) }
-    }
-
-    /// Prints a line beside the bar.
-    pub(super) fn say(&self, line: &str) {
-        if self.bar.is_hidden() {
-            self.lines.complain(line);
-        } else {
-            self.bar.println(format!("bentpipe: {line}"));
-        }
-    }
-
-    fn note(&self, progress: Progress) {
-        let mut behind = self.behind.lock().expect("nobody has panicked while he held it");
-        match progress {
-            Progress::Begins { size, .. } => {
-                behind.0 += behind.1;
-                behind.1 = size;
-                self.bar.set_position(behind.0);
-            }
-            Progress::At { offset } | Progress::Resumed { offset } => {
-                self.bar.set_position(behind.0 + offset);
-            }
-            Progress::Done { .. } | Progress::Kept { .. } => {}
-            Progress::Skipped { name, reason } => {
-                self.say(&format!("{}: skipped: {}", harmless(&name), harmless(&reason)));
-            }
-            Progress::Failed { name, reason } => {
-                self.say(&format!("{}: {}", harmless(&name), harmless(&reason)));
-            }
-        }
-    }
 }
