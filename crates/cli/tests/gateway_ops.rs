@@ -138,7 +138,7 @@ async fn a_hangup_changes_rates_and_the_status_goes_on() {
     let before = fs::read_to_string(&file).expect("a file");
     fs::write(&file, before.replace("50 Mbit/s", "3 Mbit/s")).expect("written");
     kill_process(Pid::from_child(&terminal.child), Signal::HUP).expect("sent");
-    terminal.line("reloaded rates and weights");
+    terminal.line("reloaded rates and weights: link.rate = \"3 Mbit/s\", peers.");
     let metrics = get(terminal.ops, "/metrics").await;
     assert!(
         metrics.contains("\nbentpipe_gateway_link_rate_bits_per_second 3000000\n"),

@@ -6,11 +6,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use bentpipe_association::{PublicKey, SecretKey};
-use bentpipe_gateway::Config;
+use bentpipe_gateway::{Config, Parsed};
 use bentpipe_net::gateway::{
     Firewall, Gateway, Installed, KeptFiles, StartError, doubt, load, raise_descriptor_limit,
 };
 use bentpipe_net::key_file;
+use bentpipe_units::BitRate;
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::privileges::{Privileges, give_up_binding};
@@ -180,12 +181,27 @@ fn reload(gateway: &Gateway, file: &Path) {
     };
     let reloaded = read.and_then(|(config, warnings)| {
         warn(&warnings);
-        gateway.reload(&config).map_err(|error| error.to_string())
+        gateway.reload(&config).map_err(|error| error.to_string())?;
+        Ok(rates_and_weights(&config))
     });
     match reloaded {
-        Ok(()) => tracing::info!("{}: reloaded rates and weights", file.display()),
+        Ok(now) => tracing::info!("{}: reloaded rates and weights: {now}", file.display()),
         Err(error) => tracing::error!("not reloaded, nothing changed: {error}"),
     }
+}
+
+/// What may change at run time, by its keys.
+fn rates_and_weights(config: &Config) -> String {
+    let rate = |key: String, rate: &Parsed<BitRate>| format!("{key} = \"{}\"", rate.0);
+    let link = config.link.rate.iter().map(|of| rate("link.rate".to_owned(), of));
+    let backups = config.backup.iter().enumerate().filter_map(|(n, backup)| {
+        backup.rate.as_ref().map(|of| rate(format!("backup[{n}].rate"), of))
+    });
+    let peers = config.peers.iter().flat_map(|(name, peer)| {
+        let own = peer.rate.as_ref().map(|of| rate(format!("peers.{name}.rate"), of));
+        own.into_iter().chain([format!("peers.{name}.weight = {}", peer.weight)])
+    });
+    link.chain(backups).chain(peers).collect::<Vec<_>>().join(", ")
 }
 
 impl From<StartError> for Failure {
