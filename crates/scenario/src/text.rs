@@ -123,8 +123,11 @@ pub(crate) fn editable(source: &str, text: &str) -> Result<DocumentMut, Scenario
     })
 }
 
-/// Changes one value of such a text.
+/// Changes one value of such a text; without a value the key is taken away.
 pub(crate) fn put(document: &mut DocumentMut, key: &str, value: &str) -> Result<(), String> {
+    if value.trim().is_empty() {
+        return take_away(document, key);
+    }
     let mut value = value.parse::<Value>().unwrap_or_else(|_| Value::from(value));
     if key.split('.').nth(MOST_PARTS).is_some() {
         let begins: String = key.chars().take(40).collect();
@@ -165,6 +168,33 @@ pub(crate) fn put(document: &mut DocumentMut, key: &str, value: &str) -> Result<
     Ok(())
 }
 
+/// Takes a key or an element of a list away.
+fn take_away(document: &mut DocumentMut, key: &str) -> Result<(), String> {
+    let (parents, last) = key.rsplit_once('.').unwrap_or(("", key));
+    let mut item = document.as_item_mut();
+    let absent = || format!("there is no `{key}` to take away; a text without letters is \"\"");
+    for part in parents.split('.').filter(|part| !part.is_empty()) {
+        let part = name_in(item, part);
+        item = match part.parse::<usize>() {
+            Ok(index) if item.get(index).is_some() => &mut item[index],
+            _ => item.get_mut(part).ok_or_else(absent)?,
+        };
+    }
+    let last = name_in(item, last);
+    let gone = match (last.parse::<usize>(), &mut *item) {
+        (Ok(index), Item::Value(Value::Array(list))) if index < list.len() => {
+            list.remove(index);
+            true
+        }
+        (Ok(index), Item::ArrayOfTables(tables)) if index < tables.len() => {
+            tables.remove(index);
+            true
+        }
+        _ => item.as_table_like_mut().is_some_and(|table| table.remove(last).is_some()),
+    };
+    if gone { Ok(()) } else { Err(absent()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,5 +205,20 @@ mod tests {
         let changed = set(text, "rate", "2 Mbit/s").and_then(|text| set(&text, "a.b", "3"));
         let wanted = "# Above.\nrate = \"2 Mbit/s\" # as hired\n[a]\nb = 3\n";
         assert_eq!(changed.as_deref(), Ok(wanted));
+    }
+
+    #[test]
+    fn what_is_set_to_nothing_is_taken_away() {
+        let text = "rate = \"1 Mbit/s\" # as hired\n[a]\nb = [1, 2, 3]\nc = { d = 1, e = 2 }\n[[f]]\ng = 1\n[[f]]\ng = 2\n";
+        let mut changed = text.to_owned();
+        for key in ["rate", "a.b.1", "a.c.d", "f.0"] {
+            changed = set(&changed, key, "").expect(key);
+        }
+        assert_eq!(changed, "[a]\nb = [1, 3]\nc = { e = 2 }\n[[f]]\ng = 2\n");
+        assert_eq!(set(&changed, "a", " ").as_deref(), Ok("[[f]]\ng = 2\n"));
+        for key in ["rate", "a.b.2", "a.c.d.x", "f.1", "f.0.h"] {
+            let said = set(&changed, key, "").expect_err(key);
+            assert!(said.contains(&format!("there is no `{key}` to take away")), "{said}");
+        }
     }
 }
