@@ -289,7 +289,7 @@ fn identities_may_be_written_in_any_case_and_twice() {
 
 #[test]
 fn a_paper_is_all_of_its_experiments() {
-    let xstp = ["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E38"];
+    let xstp = ["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E38", "E40"];
     for (name, members) in [("XSTP", &xstp[..]), ("e25", &["E25"])] {
         let document = document(&[name, "--reps", "1"]);
         assert_eq!(ids(&document), members.iter().copied().collect::<BTreeSet<_>>());

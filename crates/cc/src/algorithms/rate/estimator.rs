@@ -117,6 +117,8 @@ pub(super) struct Estimator {
     /// Rounds in a row with marks, and with losses of more than half.
     marked: u32,
     lossy: u32,
+    /// Gaps between answers in which more than half was lost, without a whole round between them.
+    gaps: u32,
 }
 
 fn seconds(span: Span) -> f64 {
@@ -143,6 +145,7 @@ impl Estimator {
             round: None,
             marked: 0,
             lossy: 0,
+            gaps: 0,
         }
     }
 
@@ -420,6 +423,7 @@ impl Estimator {
             return;
         }
         self.round = Some(Round { first: *sample, marked: false });
+        self.gaps = 0;
         let Some(stretch) = Stretch::between(&round.first, sample) else { return };
         self.marked = if round.marked { self.marked + 1 } else { 0 };
         self.lossy = if stretch.loss > MOST_LOST { self.lossy + 1 } else { 0 };
@@ -444,9 +448,9 @@ impl Estimator {
         let left = after.left.saturating_sub(before.left) as f64;
         let arrived = (after.arrived - before.arrived) as f64;
         let is_lossy = left >= GAP_BYTES && arrived < left * (1.0 - MOST_LOST);
-        self.lossy = if is_lossy { self.lossy + 1 } else { 0 };
-        if self.lossy >= 2 {
-            self.lossy = 0;
+        self.gaps = if is_lossy { self.gaps + 1 } else { 0 };
+        if self.gaps >= 2 {
+            self.gaps = 0;
             let carried = arrived / seconds(after.at.since(before.at));
             self.given = self.bounded(carried.min(self.given) * 0.9);
             self.next_pulse = after.at + self.long().max(PAUSE);
