@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn what_follows_a_lost_one_waits_for_it_and_not_for_ever() {
-        let mut order = Order::new(1 << 20);
+        let mut order = Order::new(8 << 20);
         assert_eq!(come(&mut order, 0, [65_534, 65_535], false), [65_534, 65_535]);
         assert_eq!(come(&mut order, 10, [1, 2, 4], false), []);
         assert_eq!(come(&mut order, 500, [0], false), [0, 1, 2]);
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn sparse_flows_wait_for_nobody_and_each_datagram_is_handed_over_once() {
-        let mut order = Order::new(1 << 20);
+        let mut order = Order::new(8 << 20);
         assert_eq!(come(&mut order, 0, [0, 2, 2, 0], true), [0, 2]);
         assert_eq!(come(&mut order, 1, [1, 1], true), [1]);
         assert_eq!(come(&mut order, 2, [3], true), [3]);
@@ -252,14 +252,14 @@ mod tests {
 
     #[test]
     fn a_flow_that_begins_anew_is_heard() {
-        let mut order = Order::new(1 << 20);
+        let mut order = Order::new(8 << 20);
         assert_eq!(come(&mut order, 0, [40_000, 40_002], false), [40_000]);
         assert_eq!(come(&mut order, 0, [0, 1], false), [40_002, 0, 1]);
     }
 
     #[test]
     fn other_flows_do_not_wait() {
-        let mut order = Order::new(1 << 20);
+        let mut order = Order::new(8 << 20);
         order.arrived(at(0), HOLD, record(1, 0, false));
         order.arrived(at(0), HOLD, record(1, 2, false));
         order.arrived(at(0), HOLD, record(2, 70, false));
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_flow_of_which_much_waits_costs_no_other_one_its_order() {
-        let mut order = Order::new(1 << 20);
+        let mut order = Order::new(8 << 20);
         order.arrived(at(0), HOLD, record(1, 0, false));
         order.arrived(at(0), HOLD, record(2, 0, false));
         for number in 2..141 {
@@ -287,13 +287,13 @@ mod tests {
 
     #[test]
     fn neither_flows_nor_what_waits_grow_without_bound() {
-        let mut order = Order::new(1 << 20);
+        let mut order = Order::new(8 << 20);
         for flow in 0..=u16::MAX {
             order.arrived(at(0), HOLD, record(flow, 0, false));
             let mut far = record(flow, 2, false);
             far.datagram.bytes = vec![0; 60_000].into();
             order.arrived(at(0), HOLD, far);
         }
-        assert!(order.flows.len() <= FLOWS && order.waiting <= 1 << 20);
+        assert!(order.flows.len() <= FLOWS && order.waiting <= 8 << 20);
     }
 }

@@ -15,8 +15,8 @@ pub static RADIO: &[ModelRow] = &[ModelRow {
         parameter("carrier_detect", "s", "until others hear a carrier"),
         parameter("max_frames", "frames", "most behind one key-up"),
         parameter("proc_time", "s", "between two frames of a station, for its equipment"),
-        parameter("slot_first", "1", "a free slot comes before the first look, too"),
-        parameter("late_frames", "1", "frames that come after key-up join the transmission"),
+        parameter("slot_first", "true or false", "a free slot comes before the first look, too"),
+        parameter("late_frames", "true or false", "frames that come after key-up join the transmission"),
     ],
 }];
 
