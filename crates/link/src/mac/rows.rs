@@ -16,7 +16,7 @@ pub static RADIO: &[ModelRow] = &[ModelRow {
         parameter("max_frames", "frames", "most behind one key-up"),
         parameter("proc_time", "s", "between two frames of a station, for its equipment"),
         parameter("slot_first", "true or false", "a free slot comes before the first look, too"),
-        parameter("late_frames", "true or false", "frames that come after key-up join the transmission"),
+        parameter("late_frames", "true or false", "frames that come late join the transmission"),
     ],
 }];
 
