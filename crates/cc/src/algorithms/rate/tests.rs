@@ -285,7 +285,6 @@ fn a_rate_that_is_five_times_too_high_is_found_out_behind_a_queue_that_is_much_t
             world.room = mbits * 1e6 / 8.0 * round_trip / 10.0;
             world.go(10.0 * round_trip);
             let (carried, pace) = (world.go(20.0), given(&world));
-            println!("{flows} {round_trip}: {carried} {pace}");
             assert!(carried > 0.8 * mbits / 5.0 && pace < 1.5 * mbits / 5.0, "{carried} {pace}");
         }
     }
