@@ -29,8 +29,7 @@ test: export CARGO_PROFILE_DEV_DEBUG ?= false
 test: setup
 	@sh .ci/page 'its tests will be skipped'
 	CARGO="$(CARGO)" sh .ci/tests
-	BENTPIPE=$(DEBUG) sh .ci/test-python
-	@$(MAKE) --no-print-directory test-page BUILT=yes
+	sh .ci/test-faces $(DEBUG)
 
 # The Python package alone.
 test-python: setup
