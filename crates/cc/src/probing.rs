@@ -81,7 +81,7 @@ impl Probing {
     }
 
     fn begin(&mut self, window: &mut Window, path: &PathView) {
-        let most = (path.peer_window.get() as f64).min(window.max()) / window.mss();
+        let most = segments_taken(window, path);
         let earned = *self.earned.get_or_insert(MOST_EARNED * most);
         self.pending = (most as u64).saturating_sub(1).min(earned as u64);
         self.spacing = path.srtt / (most as u64);
@@ -108,6 +108,11 @@ impl Probing {
             window.add(counted as f64 * window.mss());
         }
     }
+}
+
+/// The largest window that receiver and settings allow, in segments.
+fn segments_taken(window: &Window, path: &PathView) -> f64 {
+    (path.peer_window.get() as f64).min(window.max()) / window.mss()
 }
 
 impl Algorithm for Probing {
@@ -173,7 +178,7 @@ impl Algorithm for Probing {
             self.earned = self.earned.map(|earned| (earned - 1.0).max(0.0));
             return;
         }
-        let most = MOST_EARNED * (path.peer_window.get() as f64).min(window.max()) / window.mss();
+        let most = MOST_EARNED * segments_taken(window, path);
         self.earned = self.earned.map(|earned| (earned + self.earns).min(most));
         if self.begins {
             self.begin(window, path);
