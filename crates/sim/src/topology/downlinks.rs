@@ -42,9 +42,9 @@ impl Downlinks {
         let next = self.transmitters.len();
         let number = *self.numbers.entry((satellite, kind)).or_insert(next);
         if number == next {
-            let name = format!("sky/{satellite}/down/{kind}");
+            let name = format!("sky/{satellite}/{kind}");
             let line = std::slice::from_ref(line);
-            self.transmitters.push(ModelSpec::build_series(line, streams, &name, "forth"));
+            self.transmitters.push(ModelSpec::build_series(line, streams, &name, "down"));
         }
         Some((number, behind))
     }
