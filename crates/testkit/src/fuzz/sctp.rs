@@ -2,8 +2,8 @@
 
 use bentpipe_units::Seq32;
 use bentpipe_wire::sctp::{
-    Cause, Chunk, Data, DataFlags, GapBlock, Init, Packet, Parameter, Sack, UnknownChunk, decode,
-    encode,
+    AddressChange, Asconf, AsconfAck, AsconfAnswer, AsconfOutcome, AsconfRequest, Auth, Cause,
+    Chunk, Data, DataFlags, GapBlock, Init, Packet, Parameter, Sack, UnknownChunk, decode, encode,
 };
 use bytes::{Bytes, BytesMut};
 
@@ -55,6 +55,10 @@ pub fn sctp_seeds() -> Vec<Vec<u8>> {
             Parameter::Ipv6(1.into()),
             Parameter::SupportedAddresses(vec![5, 6]),
             Parameter::EcnCapable,
+            Parameter::Random(Bytes::from_static(&[7; 32])),
+            Parameter::Chunks(Bytes::from_static(&[0xc1, 0x80])),
+            Parameter::HmacAlgorithms(vec![3, 1]),
+            Parameter::SupportedExtensions(Bytes::from_static(&[0xc1, 0x80, 0x0f])),
             Parameter::Other { kind: 0xc000, value: Bytes::from_static(b"new") },
         ],
     };
@@ -86,7 +90,24 @@ pub fn sctp_seeds() -> Vec<Vec<u8>> {
         Cause::UserAbort(Bytes::from_static(b"enough")),
     ];
     let info = Bytes::from_static(b"path and time");
-    let later = Chunk::Unknown(UnknownChunk { kind: 0xc1, flags: 0, value: cookie.clone() });
+    let later = Chunk::Unknown(UnknownChunk { kind: 0xc2, flags: 0, value: cookie.clone() });
+    let auth = || {
+        let code = Bytes::from_static(&[9; 32]);
+        Chunk::Auth(Box::new(Auth { key: 0, algorithm: 3, code, covered: Bytes::new() }))
+    };
+    let changes = [
+        AddressChange::Add([10, 0, 0, 2].into()),
+        AddressChange::SetPrimary(1_u128.to_be_bytes().into()),
+        AddressChange::Delete([10, 0, 0, 1].into()),
+    ];
+    let requests = (1..).zip(changes);
+    let requests = requests.map(|(correlation, change)| AsconfRequest { correlation, change });
+    let known = [10, 0, 0, 1].into();
+    let asconf = Asconf { serial: tsn, known, requests: requests.collect() };
+    let refused = AsconfOutcome::Refused(vec![Cause::Other { code: 0xa0, value: cookie.clone() }]);
+    let outcomes = (1..).zip([AsconfOutcome::Success, refused]);
+    let answers = outcomes.map(|(correlation, outcome)| AsconfAnswer { correlation, outcome });
+    let asconf_ack = AsconfAck { serial: tsn, answers: answers.collect() };
     let packets = [
         vec![Chunk::Init(Box::new(init))],
         vec![Chunk::InitAck(Box::new(answer))],
@@ -99,6 +120,8 @@ pub fn sctp_seeds() -> Vec<Vec<u8>> {
         vec![Chunk::HeartbeatAck(info)],
         vec![Chunk::Abort { reflected: true, causes: causes.clone() }],
         vec![Chunk::Error(causes), later],
+        vec![auth(), Chunk::Asconf(Box::new(asconf))],
+        vec![auth(), Chunk::AsconfAck(Box::new(asconf_ack))],
         vec![Chunk::Shutdown(tsn)],
         vec![Chunk::ShutdownAck],
         vec![Chunk::ShutdownComplete { reflected: false }],

@@ -4,7 +4,7 @@ use bentpipe_units::Seq32;
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-use super::{Cause, Parameter, tlv};
+use super::{Asconf, AsconfAck, Auth, Cause, Parameter, tlv};
 use crate::Kind;
 
 /// Length of the header of every chunk in bytes.
@@ -55,6 +55,12 @@ pub enum Chunk {
     },
     /// So many bytes that mean nothing, which make a packet longer (RFC 4820).
     Pad(u16),
+    /// The chunks behind it are genuine (RFC 4895).
+    Auth(Box<Auth>),
+    /// Addresses of the sender change (RFC 5061).
+    Asconf(Box<Asconf>),
+    /// The answer to ASCONF.
+    AsconfAck(Box<AsconfAck>),
     /// A chunk that this version does not know.
     Unknown(UnknownChunk),
 }
@@ -228,6 +234,9 @@ impl Chunk {
                 Self::Shutdown(_) | Self::Ecne(_) | Self::Cwr(_) => 4,
                 Self::ShutdownAck | Self::CookieAck | Self::ShutdownComplete { .. } => 0,
                 Self::Pad(length) => usize::from(*length),
+                Self::Auth(auth) => auth.value_len(),
+                Self::Asconf(asconf) => asconf.value_len(),
+                Self::AsconfAck(ack) => ack.value_len(),
                 Self::Unknown(unknown) => unknown.value.len(),
             }
     }
@@ -250,9 +259,14 @@ impl Chunk {
             Self::Shutdown(_) => Kind::END,
             Self::ShutdownAck | Self::ShutdownComplete { .. } => Kind::ENDAK,
             Self::Abort { .. } => Kind::RST,
-            Self::Error(_) | Self::Ecne(_) | Self::Cwr(_) | Self::Pad(_) | Self::Unknown(_) => {
-                Kind::NONE
-            }
+            Self::Error(_)
+            | Self::Ecne(_)
+            | Self::Cwr(_)
+            | Self::Pad(_)
+            | Self::Auth(_)
+            | Self::Asconf(_)
+            | Self::AsconfAck(_)
+            | Self::Unknown(_) => Kind::NONE,
         }
     }
 }

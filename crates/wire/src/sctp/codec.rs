@@ -8,7 +8,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use super::packet::COMMON_HEADER;
 use super::read::read_chunk;
 use super::write::put_chunk;
-use super::{Chunks, DecodeError, Packet};
+use super::{Chunk, Chunks, DecodeError, Packet};
 
 /// IP protocol number of SCTP.
 pub const PROTOCOL: u8 = 132;
@@ -35,6 +35,13 @@ pub fn encode(packet: &Packet, out: &mut BytesMut) {
     let sum = crc32c::crc32c(&out[start..]);
     // RFC 9260, appendix A: the bytes of the CRC are sent lowest first.
     out[start + CHECKSUM_AT..][..4].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// The bytes of chunks as they stand in a packet, padding included.
+pub fn bytes_of(chunks: &[Chunk]) -> Bytes {
+    let mut out = BytesMut::new();
+    chunks.iter().for_each(|chunk| put_chunk(chunk, &mut out));
+    out.freeze()
 }
 
 /// Reads a packet. The checksum comes first, so that a syntax error is never mere damage. Values and

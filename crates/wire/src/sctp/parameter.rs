@@ -16,6 +16,10 @@ mod kinds {
     pub(super) const HOST_NAME: u16 = 11;
     pub(super) const SUPPORTED_ADDRESSES: u16 = 12;
     pub(super) const ECN_CAPABLE: u16 = 0x8000;
+    pub(super) const RANDOM: u16 = 0x8002;
+    pub(super) const CHUNKS: u16 = 0x8003;
+    pub(super) const HMAC_ALGORITHMS: u16 = 0x8004;
+    pub(super) const SUPPORTED_EXTENSIONS: u16 = 0x8008;
 }
 
 /// A parameter of INIT or INIT ACK (RFC 9260, section 3.3.2.1 and 3.3.3.1).
@@ -37,6 +41,14 @@ pub enum Parameter {
     SupportedAddresses(Vec<u16>),
     /// The sender understands ECN (RFC 4960, appendix A).
     EcnCapable,
+    /// Random bytes, part of the key of AUTH (RFC 4895, section 3.1).
+    Random(Bytes),
+    /// Types of chunks that the sender takes behind AUTH alone (RFC 4895, section 3.2).
+    Chunks(Bytes),
+    /// Codes that the sender can check, the best one first (RFC 4895, section 3.3).
+    HmacAlgorithms(Vec<u16>),
+    /// Types of further chunks that the sender knows (RFC 5061, section 4.2.7).
+    SupportedExtensions(Bytes),
     /// A parameter that this version does not know.
     Other {
         /// Its type.
@@ -71,6 +83,10 @@ impl Item for Parameter {
             Self::HostName(_) => kinds::HOST_NAME,
             Self::SupportedAddresses(_) => kinds::SUPPORTED_ADDRESSES,
             Self::EcnCapable => kinds::ECN_CAPABLE,
+            Self::Random(_) => kinds::RANDOM,
+            Self::Chunks(_) => kinds::CHUNKS,
+            Self::HmacAlgorithms(_) => kinds::HMAC_ALGORITHMS,
+            Self::SupportedExtensions(_) => kinds::SUPPORTED_EXTENSIONS,
             Self::Other { kind, .. } => *kind,
         }
     }
@@ -82,8 +98,11 @@ impl Item for Parameter {
             Self::Cookie(value)
             | Self::Unrecognized(value)
             | Self::HostName(value)
+            | Self::Random(value)
+            | Self::Chunks(value)
+            | Self::SupportedExtensions(value)
             | Self::Other { value, .. } => value.len(),
-            Self::SupportedAddresses(types) => 2 * types.len(),
+            Self::SupportedAddresses(types) | Self::HmacAlgorithms(types) => 2 * types.len(),
             Self::EcnCapable => 0,
         }
     }
@@ -93,11 +112,16 @@ impl Item for Parameter {
             Self::Ipv4(address) => out.put_slice(&address.octets()),
             Self::Ipv6(address) => out.put_slice(&address.octets()),
             Self::CookiePreservative(millis) => out.put_u32(*millis),
-            Self::SupportedAddresses(types) => types.iter().for_each(|kind| out.put_u16(*kind)),
+            Self::SupportedAddresses(types) | Self::HmacAlgorithms(types) => {
+                types.iter().for_each(|kind| out.put_u16(*kind));
+            }
             Self::EcnCapable => {}
             Self::Cookie(value)
             | Self::Unrecognized(value)
             | Self::HostName(value)
+            | Self::Random(value)
+            | Self::Chunks(value)
+            | Self::SupportedExtensions(value)
             | Self::Other { value, .. } => out.put_slice(value),
         }
     }
@@ -108,11 +132,11 @@ impl Item for Parameter {
             kinds::IPV6 => Self::Ipv6(value.try_get_u128().ok()?.into()),
             kinds::COOKIE_PRESERVATIVE => Self::CookiePreservative(value.try_get_u32().ok()?),
             kinds::ECN_CAPABLE => Self::EcnCapable,
-            kinds::SUPPORTED_ADDRESSES => {
-                let (types, cut) = value.as_chunks::<2>();
-                let types = types.iter().map(|kind| u16::from_be_bytes(*kind)).collect();
-                return cut.is_empty().then_some(Self::SupportedAddresses(types));
-            }
+            kinds::SUPPORTED_ADDRESSES => return numbers(&value).map(Self::SupportedAddresses),
+            kinds::HMAC_ALGORITHMS => return numbers(&value).map(Self::HmacAlgorithms),
+            kinds::RANDOM => return Some(Self::Random(value)),
+            kinds::CHUNKS => return Some(Self::Chunks(value)),
+            kinds::SUPPORTED_EXTENSIONS => return Some(Self::SupportedExtensions(value)),
             kinds::COOKIE => return Some(Self::Cookie(value)),
             kinds::UNRECOGNIZED => return Some(Self::Unrecognized(value)),
             kinds::HOST_NAME => return Some(Self::HostName(value)),
@@ -120,4 +144,10 @@ impl Item for Parameter {
         };
         value.is_empty().then_some(parameter)
     }
+}
+
+/// A list of numbers of sixteen bits.
+fn numbers(value: &[u8]) -> Option<Vec<u16>> {
+    let (numbers, cut) = value.as_chunks::<2>();
+    cut.is_empty().then(|| numbers.iter().map(|number| u16::from_be_bytes(*number)).collect())
 }

@@ -5,7 +5,10 @@ use bytes::{Buf, Bytes};
 
 use super::chunk::CHUNK_HEADER;
 use super::write::{HEARTBEAT_INFO, REFLECTED, kinds};
-use super::{Chunk, Data, DataFlags, DecodeError, GapBlock, Init, Sack, UnknownChunk, tlv};
+use super::{
+    Asconf, AsconfAck, Auth, Chunk, Data, DataFlags, DecodeError, GapBlock, Init, Sack,
+    UnknownChunk, tlv,
+};
 
 /// Takes the next chunk with its padding off the front of `bytes`.
 pub(super) fn read_chunk(bytes: &mut Bytes) -> Result<Chunk, DecodeError> {
@@ -34,6 +37,9 @@ pub(super) fn read_chunk(bytes: &mut Bytes) -> Result<Chunk, DecodeError> {
         kinds::HEARTBEAT => read_heartbeat(value).map(Chunk::Heartbeat).ok_or(wrong),
         kinds::HEARTBEAT_ACK => read_heartbeat(value).map(Chunk::HeartbeatAck).ok_or(wrong),
         kinds::PAD => Ok(Chunk::Pad(value.len() as u16)), // less than the chunk, whose length has 16 bits
+        kinds::AUTH => Auth::read(value, bytes.clone()).ok_or(wrong),
+        kinds::ASCONF => Asconf::read(value, wrong),
+        kinds::ASCONF_ACK => AsconfAck::read(value, wrong),
         _ if kind <= kinds::SHUTDOWN_COMPLETE => read_short(kind, flags, value).ok_or(wrong),
         _ => Ok(Chunk::Unknown(UnknownChunk { kind, flags, value })),
     }

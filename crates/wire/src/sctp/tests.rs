@@ -82,6 +82,42 @@ fn a_sack_is_laid_out_as_rfc_9260_draws_it() {
 }
 
 #[test]
+fn asconf_is_laid_out_as_rfc_5061_draws_it() {
+    let requests = vec![
+        AsconfRequest { correlation: 7, change: AddressChange::Add([10, 0, 0, 2].into()) },
+        AsconfRequest { correlation: 8, change: AddressChange::Delete([10, 0, 0, 1].into()) },
+    ];
+    let known = [10, 0, 0, 1].into();
+    let asconf = Asconf { serial: Seq32::new(0x0102_0304), known, requests };
+    let expected = [
+        &[0xc1, 0, 0, 48, 1, 2, 3, 4][..],
+        &[0, 5, 0, 8, 10, 0, 0, 1],
+        &[0xc0, 1, 0, 16, 0, 0, 0, 7, 0, 5, 0, 8, 10, 0, 0, 2],
+        &[0xc0, 2, 0, 16, 0, 0, 0, 8, 0, 5, 0, 8, 10, 0, 0, 1],
+    ];
+    assert_eq!(bytes_of(&[Chunk::Asconf(Box::new(asconf))]), expected.concat());
+    let refused = AsconfOutcome::Refused(vec![Cause::Other { code: 0xa0, value: Bytes::new() }]);
+    let answers = vec![AsconfAnswer { correlation: 8, outcome: refused }];
+    let ack = AsconfAck { serial: Seq32::new(5), answers };
+    let expected = [0x80, 0, 0, 20, 0, 0, 0, 5, 0xc0, 3, 0, 12, 0, 0, 0, 8, 0, 0xa0, 0, 4];
+    assert_eq!(bytes_of(&[Chunk::AsconfAck(Box::new(ack))]), &expected[..]);
+}
+
+#[test]
+fn auth_covers_the_chunks_behind_it_as_they_came() {
+    let code = Bytes::from_static(&[9; 20]);
+    let auth = Auth { key: 0, algorithm: 1, code, covered: Bytes::new() };
+    let packet = Packet {
+        chunks: [Chunk::Auth(Box::new(auth)), Chunk::CookieAck].into_iter().collect(),
+        ..Packet::default()
+    };
+    let bytes = encoded(&packet);
+    assert_eq!(bytes[12..20], [0x0f, 0, 0, 28, 0, 0, 0, 1]);
+    let Chunk::Auth(found) = &decode(bytes).expect("a packet").chunks[0] else { panic!("AUTH") };
+    assert_eq!(found.covered, &[11, 0, 0, 4][..]);
+}
+
+#[test]
 fn padding_is_laid_out_as_rfc_4820_draws_it() {
     let bytes = encoded(&packet([Chunk::Heartbeat(Bytes::from_static(b"time")), Chunk::Pad(6)]));
     assert_eq!(bytes[24..], [0x84, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0]);

@@ -22,7 +22,10 @@ pub(super) mod kinds {
     pub(in super::super) const ECNE: u8 = 12;
     pub(in super::super) const CWR: u8 = 13;
     pub(in super::super) const SHUTDOWN_COMPLETE: u8 = 14;
+    pub(in super::super) const AUTH: u8 = 0x0f;
+    pub(in super::super) const ASCONF_ACK: u8 = 0x80;
     pub(in super::super) const PAD: u8 = 0x84;
+    pub(in super::super) const ASCONF: u8 = 0xc1;
 }
 
 /// The T bit of ABORT and SHUTDOWN COMPLETE.
@@ -51,6 +54,9 @@ pub(super) fn put_chunk(chunk: &Chunk, out: &mut BytesMut) {
         Chunk::Shutdown(tsn) | Chunk::Ecne(tsn) | Chunk::Cwr(tsn) => out.put_u32(tsn.get()),
         Chunk::ShutdownAck | Chunk::CookieAck | Chunk::ShutdownComplete { .. } => {}
         Chunk::Pad(length) => out.put_bytes(0, usize::from(*length)),
+        Chunk::Auth(auth) => auth.put_value(out),
+        Chunk::Asconf(asconf) => asconf.put_value(out),
+        Chunk::AsconfAck(ack) => ack.put_value(out),
         Chunk::Unknown(unknown) => out.put_slice(&unknown.value),
     }
     out.put_bytes(0, length.next_multiple_of(4) - length);
@@ -75,6 +81,9 @@ fn kind_and_flags(chunk: &Chunk) -> (u8, u8) {
         Chunk::Cwr(_) => (kinds::CWR, 0),
         Chunk::ShutdownComplete { reflected } => (kinds::SHUTDOWN_COMPLETE, t_bit(reflected)),
         Chunk::Pad(_) => (kinds::PAD, 0),
+        Chunk::Auth(_) => (kinds::AUTH, 0),
+        Chunk::Asconf(_) => (kinds::ASCONF, 0),
+        Chunk::AsconfAck(_) => (kinds::ASCONF_ACK, 0),
         Chunk::Unknown(unknown) => (unknown.kind, unknown.flags),
     }
 }

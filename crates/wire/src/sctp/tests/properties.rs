@@ -1,5 +1,7 @@
 //! What holds for any packet and for any bytes.
 
+use std::net::IpAddr;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -23,7 +25,11 @@ fn parameters() -> impl Strategy<Value = Parameter> {
         blob().prop_map(Parameter::HostName),
         vec(any::<u16>(), 0..5).prop_map(Parameter::SupportedAddresses),
         Just(Parameter::EcnCapable),
-        (0x8001..=u16::MAX, blob()).prop_map(|(kind, value)| Parameter::Other { kind, value }),
+        blob().prop_map(Parameter::Random),
+        blob().prop_map(Parameter::Chunks),
+        vec(any::<u16>(), 0..5).prop_map(Parameter::HmacAlgorithms),
+        blob().prop_map(Parameter::SupportedExtensions),
+        (0x8009..=u16::MAX, blob()).prop_map(|(kind, value)| Parameter::Other { kind, value }),
     ]
 }
 
@@ -80,8 +86,48 @@ fn sacks() -> impl Strategy<Value = Chunk> {
     )
 }
 
+fn address() -> impl Strategy<Value = IpAddr> {
+    prop_oneof![
+        any::<u32>().prop_map(|n| IpAddr::V4(n.into())),
+        any::<u128>().prop_map(|n| IpAddr::V6(n.into()))
+    ]
+}
+
+fn asconfs() -> impl Strategy<Value = Chunk> {
+    let change = prop_oneof![
+        address().prop_map(AddressChange::Add),
+        address().prop_map(AddressChange::Delete),
+        address().prop_map(AddressChange::SetPrimary),
+        (0xc006..=u16::MAX, blob()).prop_map(|(kind, value)| AddressChange::Other { kind, value }),
+    ];
+    let request = (any::<u32>(), change)
+        .prop_map(|(correlation, change)| AsconfRequest { correlation, change });
+    (tsn(), address(), vec(request, 0..4)).prop_map(|(serial, known, requests)| {
+        Chunk::Asconf(Box::new(Asconf { serial, known, requests }))
+    })
+}
+
+fn asconf_acks() -> impl Strategy<Value = Chunk> {
+    let outcome = prop_oneof![
+        Just(AsconfOutcome::Success),
+        vec(causes(), 0..3).prop_map(AsconfOutcome::Refused),
+        (0xc006..=u16::MAX, blob()).prop_map(|(kind, value)| AsconfOutcome::Other { kind, value }),
+    ];
+    let answer = (any::<u32>(), outcome)
+        .prop_map(|(correlation, outcome)| AsconfAnswer { correlation, outcome });
+    (tsn(), vec(answer, 0..4))
+        .prop_map(|(serial, answers)| Chunk::AsconfAck(Box::new(AsconfAck { serial, answers })))
+}
+
+fn auths() -> impl Strategy<Value = Chunk> {
+    (any::<(u16, u16)>(), blob()).prop_map(|((key, algorithm), code)| {
+        Chunk::Auth(Box::new(Auth { key, algorithm, code, covered: Bytes::new() }))
+    })
+}
+
 fn chunks() -> impl Strategy<Value = Chunk> {
-    let new_kinds = (15..=u8::MAX).prop_filter("PAD is known", |kind| *kind != 0x84);
+    let known = [0x80, 0x84, 0xc1];
+    let new_kinds = (16..=u8::MAX).prop_filter("known", move |kind| !known.contains(kind));
     let unknown = (new_kinds, any::<u8>(), blob())
         .prop_map(|(kind, flags, value)| Chunk::Unknown(UnknownChunk { kind, flags, value }));
     prop_oneof![
@@ -99,6 +145,9 @@ fn chunks() -> impl Strategy<Value = Chunk> {
         1 => tsn().prop_map(Chunk::Ecne),
         1 => tsn().prop_map(Chunk::Cwr),
         1 => (0..1500_u16).prop_map(Chunk::Pad),
+        1 => auths(),
+        1 => asconfs(),
+        1 => asconf_acks(),
         1 => unknown,
     ]
 }
