@@ -28,4 +28,4 @@ mod sctp_pair;
 pub use bentpipe_link::Direction;
 pub use pair::{Crossing, Fate, Pair, pattern};
 pub use protocol::{Tcp, Xstp};
-pub use sctp_pair::{SctpCrossing, SctpEnd, SctpPair, SctpScript};
+pub use sctp_pair::{SctpCrossing, SctpEnd, SctpPair, SctpScript, client_address};

@@ -1,11 +1,12 @@
 //! Two SCTP ends in memory with their own clock, joined by paths that a test scripts.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use bentpipe_transport::sctp::{
-    Answer, Association, Config, CookieKey, Identity, Listener, Message, Notice, State, View,
-    out_of_the_blue,
+    Answer, Association, Config, CookieKey, Identity, Listener, Message, Notice, PathEnds,
+    Readdress, ReaddressError, State, View, out_of_the_blue,
 };
 use bentpipe_transport::{Endpoint, Event, Host, PathId, Ports, drain};
 use bentpipe_units::{Instant, Span};
@@ -192,7 +193,52 @@ const KEY: [u8; 32] = [42; 32];
 /// Ports of the client.
 const PORTS: Ports = Ports { local: 5001, peer: 5002 };
 
+/// The address of the client on a path: 10.0.0.1 on the first. The server has one for all.
+pub fn client_address(path: PathId) -> IpAddr {
+    Ipv4Addr::from_bits(0x0a00_0001 + path.0).into()
+}
+
+/// The address of the server.
+const SERVER_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 9, 0, 1));
+
+/// What the end whose packets go `way` says of a path.
+fn ends_of(way: Direction, path: PathId) -> PathEnds {
+    let (client, server) = (Some(client_address(path)), Some(SERVER_ADDRESS));
+    match way {
+        Direction::Forward => PathEnds { own: client, peer: server },
+        Direction::Return => PathEnds { own: server, peer: client },
+    }
+}
+
+fn name_paths(association: &mut Association, way: Direction, paths: usize) {
+    for id in (0..paths as u32).map(PathId) {
+        association.name_path(id, ends_of(way, id));
+    }
+}
+
 impl SctpPair {
+    /// The client moves: it has the address of path `add` from now on, or no more that of `delete`.
+    ///
+    /// # Errors
+    /// What the association says.
+    pub fn readdress(
+        &mut self,
+        add: Option<u32>,
+        set_primary: bool,
+        delete: Option<u32>,
+    ) -> Result<(), ReaddressError> {
+        let change = Readdress {
+            add: add.map(|path| (PathId(path), ends_of(Direction::Forward, PathId(path)))),
+            set_primary,
+            delete: delete.map(|path| client_address(PathId(path))),
+        };
+        let mut result = Ok(());
+        self.change(Direction::Forward, |association, now| {
+            result = association.readdress(now, change);
+        });
+        result
+    }
+
     /// A client that opens at time zero over paths with these one-way delays. Both ends close when they
     /// have nothing left to write.
     pub fn new(client: Config, server: Config, delays: &[Span]) -> Self {
@@ -208,7 +254,9 @@ impl SctpPair {
             entropy: 7,
         };
         let mut end = SctpEnd::new(client_view);
-        end.association = Some(Association::connect(Arc::new(client), Instant::ZERO, identity));
+        let mut association = Association::connect(Arc::new(client), Instant::ZERO, identity);
+        name_paths(&mut association, Direction::Forward, delays.len());
+        end.association = Some(association);
         Self {
             now: Instant::ZERO,
             client: end,
@@ -259,7 +307,9 @@ impl SctpPair {
             key: CookieKey::new(KEY),
             entropy: 8,
         };
-        self.server.association = Some(Association::connect(Arc::new(config), self.now, identity));
+        let mut association = Association::connect(Arc::new(config), self.now, identity);
+        name_paths(&mut association, Direction::Return, self.delays.len());
+        self.server.association = Some(association);
         self.change(Direction::Return, |_, _| {});
     }
 
@@ -272,7 +322,9 @@ impl SctpPair {
             key: CookieKey::new(KEY),
             entropy: 9,
         };
-        self.client.association = Some(Association::connect(Arc::new(config), self.now, identity));
+        let mut association = Association::connect(Arc::new(config), self.now, identity);
+        name_paths(&mut association, Direction::Forward, self.delays.len());
+        self.client.association = Some(association);
         self.change(Direction::Forward, |_, _| {});
     }
 
@@ -320,8 +372,16 @@ impl SctpPair {
             around.read_all(now, association);
         }
         drain(association, now, &mut around);
+        while let Some(notice) = association.poll_notice() {
+            end.notices.push((now, notice));
+            if let Notice::PeerAddressAdded(IpAddr::V4(address)) = notice {
+                let id = PathId(address.to_bits() - 0x0a00_0001);
+                association.add_path(now, id);
+                association.name_path(id, ends_of(direction, id));
+                drain(association, now, &mut around);
+            }
+        }
         let sent = around.sent;
-        end.notices.extend(std::iter::from_fn(|| association.poll_notice()).map(|n| (now, n)));
         for (path, packet) in sent {
             self.send(direction, path, packet);
         }
@@ -359,6 +419,12 @@ impl SctpPair {
         if !gone {
             let mut segment = Segment::Sctp(packet);
             return self.change(to, |association, now| {
+                if let Segment::Sctp(packet) = &segment
+                    && association.is_genuine_change(packet)
+                {
+                    association.add_path(now, path);
+                    association.name_path(path, ends_of(to, path));
+                }
                 association.handle_segment(now, path, &mut segment);
             });
         }
@@ -366,7 +432,9 @@ impl SctpPair {
             let others: Vec<_> = (0..self.delays.len() as u32).map(PathId).collect();
             match self.listener.handle(self.now, path, &others, &mut packet, 0xabcd_0000_2000) {
                 Answer::Open(association) => {
-                    self.server.association = Some(*association);
+                    let mut association = *association;
+                    name_paths(&mut association, to, self.delays.len());
+                    self.server.association = Some(association);
                     self.change(to, |_, _| {});
                 }
                 Answer::Reply(answer) => self.send(to, path, answer),

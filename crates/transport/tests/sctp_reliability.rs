@@ -3,7 +3,7 @@
 use bentpipe_testkit::{Direction, Fate, SctpPair, pattern};
 use bentpipe_transport::Endpoint;
 use bentpipe_transport::sctp::{Config, Counting, RtxPolicy, State, View};
-use bentpipe_units::{ByteCount, Span};
+use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Ecn;
 use bentpipe_wire::sctp::Packet;
 use bytes::Bytes;
@@ -149,6 +149,36 @@ proptest! {
         let ended = pair.run(Span::from_secs(200_000));
         prop_assert_eq!((pair.server.inbox.len(), pair.client.inbox.len()), (forth, back));
         prop_assert!(pair.server.inbox == pattern(forth) && pair.client.inbox == pattern(back));
+        prop_assert!(ended, "the run never ends");
+        assert_over(&pair, &network);
+    }
+
+    #[test]
+    fn a_client_that_moves_loses_nothing(
+        network in networks(),
+        client in configs(),
+        server in configs(),
+        sent in 0..40_000usize,
+        moves in prop::collection::vec((1..8_000u64, any::<[bool; 2]>()), 1..6),
+    ) {
+        let moving = |config| Config { asconf: true, no_response: Span::from_secs(100_000), ..config };
+        let mut pair = pair_over(&network, moving(client), moving(server))
+            .sending(pattern(sent))
+            .answering(pattern(sent / 2))
+            .staying_open();
+        let (mut at, mut path) = (0, 0);
+        for (wait, [primary, leaves]) in moves {
+            at += wait;
+            pair.run_to(Instant::ZERO + Span::from_millis(at));
+            // Before the association is open nothing can be told.
+            if pair.readdress(Some(path + 1), primary, leaves.then_some(path)).is_ok() {
+                path += 1;
+            }
+        }
+        (pair.client.closes, pair.server.closes) = (true, true);
+        let ended = pair.run(Span::from_secs(200_000));
+        prop_assert_eq!((pair.server.inbox.len(), pair.client.inbox.len()), (sent, sent / 2));
+        prop_assert!(pair.server.inbox == pattern(sent) && pair.client.inbox == pattern(sent / 2));
         prop_assert!(ended, "the run never ends");
         assert_over(&pair, &network);
     }

@@ -6,6 +6,7 @@ use bentpipe_wire::sctp::{GapBlock, Sack};
 use smallvec::SmallVec;
 
 use super::flight::Status;
+use super::path_ends::Standing;
 use super::sender::Sender;
 
 /// What one SACK did to one path.
@@ -203,6 +204,10 @@ impl Sender {
                 continue;
             }
             let (path, length) = (chunk.path, chunk.fragment.payload.len() + charge);
+            if self.paths[path].standing == Standing::Gone {
+                self.flight.set(index, Status::Lost);
+                continue;
+            }
             self.flight.set(index, Status::InFlight);
             self.paths[path].flight += length;
         }

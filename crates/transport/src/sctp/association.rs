@@ -29,11 +29,14 @@ use super::ecn::EcnFeedback;
 use super::ends::Ends;
 use super::opening::Opening;
 use super::outbox::Outbox;
+use super::own_changes::OwnChanges;
+use super::path_ends::{self, PathEnds, Standing};
+use super::peer_changes::PeerChanges;
 use super::receiver::Receiver;
 use super::report_path::ReportPath;
 use super::sender::Sender;
 use super::timers::Unreachable;
-use super::{Config, CookieKey, Message, Notice, SendError, State};
+use super::{Config, CookieKey, Message, Notice, Readdress, ReaddressError, SendError, State};
 use crate::pending_events::PendingEvents;
 use crate::{Failure, PathId, Ports};
 
@@ -62,6 +65,8 @@ pub struct Association {
     pub(super) rx: Receiver,
     pub(super) opening: Opening,
     pub(super) closing: Closing,
+    pub(super) changes: OwnChanges,
+    pub(super) peer_changes: PeerChanges,
     /// COOKIE ACK is to be sent.
     pub(super) cookie_ack: bool,
     /// When the peer was last heard.
@@ -70,7 +75,7 @@ pub struct Association {
     pub(super) ecn: EcnFeedback,
     pub(super) outbox: Outbox,
     pub(super) pending: PendingEvents,
-    notices: VecDeque<Notice>,
+    pub(super) notices: VecDeque<Notice>,
     pub(super) counters: TransportCounters,
 }
 
@@ -88,13 +93,16 @@ impl Association {
         let Identity { ports, paths, addresses, key, entropy } = identity;
         let mut draw = Draw::new(entropy);
         let (local_tag, first) = (draw.tag(), Seq32::new(draw.bits() as u32));
+        let random = config.asconf.then(|| draw.random());
         Self {
             state: State::Closed,
-            ends: Ends::new(&config, key, ports, addresses, local_tag),
+            ends: Ends::new(&config, key, ports, addresses, local_tag, random),
             tx: Sender::new(config.clone(), first, &paths, now, draw),
             rx: Receiver::new(config.clone(), Seq32::default()),
             opening: Opening::new(first),
             closing: Closing::default(),
+            changes: OwnChanges::new(first),
+            peer_changes: PeerChanges::new(Seq32::default()),
             cookie_ack: false,
             heard: now,
             report_path: ReportPath::default(),
@@ -133,14 +141,58 @@ impl Association {
         self.ends.is_own(packet.tag)
     }
 
-    /// Adds a path to the peer, known from one of its addresses. It carries data once it was tried.
-    pub fn add_path(&mut self, now: Instant, id: PathId) {
-        if self.tx.index_of(id).is_none() {
-            let first = self.tx.flight.next();
-            self.tx.paths.push(super::path::Path::new(&self.config, id, first, now));
-            if self.state.is_open() {
-                self.tx.try_paths();
-            }
+    /// Adds a path to the peer, known from one of its addresses. It carries data once it was tried. False
+    /// where there are sixteen already.
+    pub fn add_path(&mut self, now: Instant, id: PathId) -> bool {
+        if self.tx.index_of(id).is_some() {
+            return true;
+        }
+        let ends = PathEnds::default();
+        let added = path_ends::add(&mut self.tx, now, id, ends, Standing::Later).is_some();
+        if added && self.state.is_open() {
+            self.tx.try_paths();
+        }
+        added
+    }
+
+    /// The addresses that a path joins. Where addresses may change, each path has to be named.
+    pub fn name_path(&mut self, id: PathId, ends: PathEnds) {
+        if let Some(index) = self.tx.index_of(id) {
+            self.tx.paths[index].ends = ends;
+            self.peer_changes.path_named(index, ends, &mut self.tx);
+        }
+    }
+
+    /// Tells the peer that the addresses of this end change (RFC 5061). Its own paths change at once;
+    /// [`Notice::Readdressed`] or [`Notice::ReaddressRefused`] says what the peer made of it.
+    ///
+    /// # Errors
+    /// See [`ReaddressError`]. Nothing changes then.
+    pub fn readdress(&mut self, now: Instant, change: Readdress) -> Result<(), ReaddressError> {
+        if !self.state.is_open() {
+            return Err(ReaddressError::NotOpen);
+        }
+        if self.ends.auth().is_none() {
+            return Err(ReaddressError::NotAgreed);
+        }
+        self.changes.request(now, change, &mut self.tx)?;
+        self.ends.readdress(change.add.and_then(|(_, ends)| ends.own), change.delete);
+        self.leave_gone_paths();
+        Ok(())
+    }
+
+    /// Whether a packet carries a change of the peer's addresses and is genuine, be it from an address that nobody knows.
+    pub fn is_genuine_change(&self, packet: &Packet) -> bool {
+        let [Chunk::Auth(auth), Chunk::Asconf(_)] = &packet.chunks[..] else { return false };
+        self.is_authentic(packet) && self.ends.auth().is_some_and(|own| own.proves(auth))
+    }
+
+    /// Answers that waited for a path that is gone leave by none; reports take another.
+    pub(super) fn leave_gone_paths(&mut self) {
+        let gone = |path: usize| self.tx.paths[path].standing == Standing::Gone;
+        self.outbox.forget_paths(gone);
+        if gone(self.report_path.get()) {
+            self.report_path.begin(self.tx.data_path());
         }
     }
 
@@ -256,6 +308,7 @@ impl Association {
         self.pending.fail(failure);
         self.opening.stop();
         self.closing.stop();
+        self.changes.stop();
         self.tx.clear(self.tx.flight.next());
         self.rx.stop();
         self.outbox.clear_chunks();

@@ -2,14 +2,20 @@
 
 use bentpipe_units::{Instant, Seq32};
 use bentpipe_wire::Ecn;
-use bentpipe_wire::sctp::{Cause, Chunk, Data, DataFlags, Packet, UnknownAction, UnknownChunk};
+use bentpipe_wire::sctp::{
+    self as wire, Cause, Chunk, Data, DataFlags, Packet, UnknownAction, bytes_of,
+};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::association::Association;
+use super::auth::Auth;
 use super::offer::forget_the_rest;
 use super::receiver::Arrival;
 use super::{State, out_of_the_blue};
 use crate::{Failure, PathId};
+
+/// The peer's code is none that this end can check (RFC 4895, section 4.1).
+const UNSUPPORTED_CODE: u16 = 0x0105;
 
 /// DATA of one packet.
 #[derive(Debug, Default)]
@@ -40,10 +46,20 @@ impl Association {
         let from = self.source(id);
         let mut data = DataSeen::default();
         let chunks = std::mem::take(&mut packet.chunks);
+        let mut genuine = false;
         for chunk in chunks {
             let goes_on = match chunk {
+                Chunk::Auth(auth) => {
+                    genuine = self.proves(from, &auth);
+                    genuine
+                }
+                Chunk::Asconf(_) | Chunk::AsconfAck(_) if self.ends.auth().is_none() => {
+                    self.handle_unknown(from, &bytes_of(&[chunk]))
+                }
+                Chunk::Asconf(asconf) if genuine => self.handle_asconf(id, from, &asconf),
+                Chunk::AsconfAck(ack) if genuine => self.handle_asconf_ack(now, from, &ack),
                 Chunk::Data(chunk) => self.handle_data(from, chunk, &mut data),
-                Chunk::Unknown(unknown) => self.handle_unknown(from, &unknown),
+                Chunk::Unknown(_) => self.handle_unknown(from, &bytes_of(&[chunk])),
                 other => self.handle_control(now, id, from, packet, other),
             };
             if !goes_on || self.state == State::Closed {
@@ -152,19 +168,64 @@ impl Association {
     }
 
     /// RFC 9260, section 3.2. False when the rest of the packet does not count.
-    fn handle_unknown(&mut self, from: usize, unknown: &UnknownChunk) -> bool {
-        let action = UnknownAction::of_chunk(unknown.kind);
+    fn handle_unknown(&mut self, from: usize, whole: &Bytes) -> bool {
+        let &[kind, _, high, low, ..] = &whole[..] else { return false };
+        let action = UnknownAction::of_chunk(kind);
         if action.report && self.state.is_open() {
-            let mut whole = BytesMut::with_capacity(4 + unknown.value.len());
-            whole.put_slice(&[unknown.kind, unknown.flags]);
-            whole.put_u16((4 + unknown.value.len()) as u16); // it came with this length
             // An answer must fit into a packet.
             let most = self.config.room(self.tx.paths[from].mtu) - 8;
-            whole.put_slice(&unknown.value);
-            whole.truncate(most);
-            self.outbox.answer(from, Chunk::Error(vec![Cause::UnrecognizedChunk(whole.freeze())]));
+            let length = usize::from(u16::from_be_bytes([high, low]));
+            let told = whole.slice(..length.min(most));
+            self.outbox.answer(from, Chunk::Error(vec![Cause::UnrecognizedChunk(told)]));
         }
         !action.stop
+    }
+
+    /// Whether what is behind an AUTH is genuine; where not, the rest of the packet does not count (RFC 4895, section 6.3).
+    fn proves(&mut self, from: usize, auth: &wire::Auth) -> bool {
+        let Some(own) = self.ends.auth() else {
+            self.ignore();
+            return false;
+        };
+        let genuine = own.proves(auth);
+        if !genuine {
+            if !Auth::knows(auth) {
+                let value = Bytes::copy_from_slice(&auth.algorithm.to_be_bytes());
+                let cause = Cause::Other { code: UNSUPPORTED_CODE, value };
+                self.outbox.answer(from, Chunk::Error(vec![cause]));
+            }
+            self.ignore();
+        }
+        genuine
+    }
+
+    /// The addresses of the peer change. The answer goes back to where the question came from, whatever path there is.
+    fn handle_asconf(&mut self, id: PathId, from: usize, asconf: &wire::Asconf) -> bool {
+        if !self.state.is_open() {
+            self.ignore();
+            return true;
+        }
+        let (tx, ends) = (&mut self.tx, &mut self.ends);
+        let answer = self.peer_changes.handle(from, asconf, tx, ends, &mut self.notices);
+        self.leave_gone_paths();
+        match (answer, self.ends.auth()) {
+            (Some(answer), Some(auth)) => {
+                let mut packet = self.ends.packet(self.ends.peer_tag());
+                packet.chunks.extend(auth.seal(Chunk::AsconfAck(Box::new(answer))));
+                self.outbox.send(id, packet);
+            }
+            _ => self.ignore(),
+        }
+        true
+    }
+
+    /// The peer has answered a change of this end's addresses.
+    fn handle_asconf_ack(&mut self, now: Instant, from: usize, ack: &wire::AsconfAck) -> bool {
+        match self.changes.handle_ack(now, from, ack, &mut self.tx) {
+            Some(notice) => self.tell(notice),
+            None => self.ignore(),
+        }
+        true
     }
 
     /// The information of a HEARTBEAT: path, nonce and time.

@@ -85,6 +85,9 @@ pub struct Config {
     /// With ECN agreed on, a gap that no mark accompanies within a round trip is taken for damage: what
     /// is missing is retransmitted and the window stays. Default off.
     pub ecn_discriminates: bool,
+    /// Offer changes of addresses while the association is open (RFC 5061), and the codes that they need (RFC 4895).
+    /// Default off.
+    pub asconf: bool,
     /// Congestion controller of each path. Default `sctp`.
     pub controller: Choice,
 }
@@ -155,6 +158,7 @@ impl Default for Config {
             cwnd_init: None,
             ecn: false,
             ecn_discriminates: false,
+            asconf: false,
             controller: Choice::sctp(),
         }
     }

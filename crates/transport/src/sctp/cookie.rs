@@ -6,10 +6,14 @@ use bentpipe_units::{Instant, Seq32, Span};
 use bentpipe_wire::sctp::{Init, Parameter};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
+use super::auth::{Random, Terms};
 use crate::Ports;
 
 /// Length of the code at the end of a cookie.
 const MAC: usize = 32;
+/// Flags: ECN is agreed on; addresses may change.
+const ECN: u8 = 1;
+const TERMS: u8 = 2;
 /// Most addresses of a peer that are kept.
 const MOST_ADDRESSES: usize = 16;
 
@@ -46,6 +50,8 @@ pub(super) struct Cookie {
     pub(super) outbound: u16,
     pub(super) inbound: u16,
     pub(super) ecn: bool,
+    /// Where addresses may change.
+    pub(super) terms: Option<Terms>,
     pub(super) peer_addresses: Vec<IpAddr>,
 }
 
@@ -57,6 +63,16 @@ pub(super) fn addresses(init: &Init) -> Vec<IpAddr> {
         _ => None,
     };
     init.parameters.iter().filter_map(address).take(MOST_ADDRESSES).collect()
+}
+
+fn read_terms(body: &mut &[u8]) -> Option<Terms> {
+    let mut random = Random::default();
+    body.try_copy_to_slice(&mut random).ok()?;
+    let algorithm = body.try_get_u16().ok()?;
+    let length = usize::from(body.try_get_u16().ok()?);
+    let (peer, rest) = body.split_at_checked(length)?;
+    *body = rest;
+    Some(Terms { random, peer: Bytes::copy_from_slice(peer), algorithm })
 }
 
 impl Cookie {
@@ -78,7 +94,14 @@ impl Cookie {
         for n in [self.ports.local, self.ports.peer, self.outbound, self.inbound] {
             out.put_u16(n);
         }
-        out.put_u8(self.ecn.into());
+        let flags = if self.ecn { ECN } else { 0 } | if self.terms.is_some() { TERMS } else { 0 };
+        out.put_u8(flags);
+        if let Some(terms) = &self.terms {
+            out.put_slice(&terms.random);
+            out.put_u16(terms.algorithm);
+            out.put_u16(terms.peer.len() as u16); // of a parameter or three, bounded where they are read
+            out.put_slice(&terms.peer);
+        }
         for address in &self.peer_addresses {
             match address {
                 IpAddr::V4(address) => {
@@ -112,7 +135,8 @@ impl Cookie {
         for place in &mut short {
             *place = body.try_get_u16().ok()?;
         }
-        let ecn = body.try_get_u8().ok()? != 0;
+        let flags = body.try_get_u8().ok()?;
+        let terms = if flags & TERMS == 0 { None } else { Some(read_terms(&mut body)?) };
         let mut peer_addresses = Vec::new();
         while let Ok(family) = body.try_get_u8() {
             peer_addresses.push(match family {
@@ -133,7 +157,8 @@ impl Cookie {
             peer_window,
             outbound,
             inbound,
-            ecn,
+            ecn: flags & ECN != 0,
+            terms,
             peer_addresses,
         })
     }
@@ -162,6 +187,11 @@ mod tests {
             outbound: 8,
             inbound: 9,
             ecn: true,
+            terms: Some(Terms {
+                random: [7; 32],
+                peer: Bytes::from_static(b"parameters"),
+                algorithm: 3,
+            }),
             peer_addresses: vec![IpAddr::from([10, 0, 0, 1]), IpAddr::from([1; 16])],
         }
     }

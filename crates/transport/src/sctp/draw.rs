@@ -1,5 +1,7 @@
 //! Numbers that a peer must not guess and that spread timers, drawn from what the caller gives.
 
+use super::auth::Random;
+
 /// A generator of Steele, Lea and Flood (SplitMix64), seeded by the caller's entropy.
 #[derive(Clone, Debug)]
 pub(super) struct Draw(u64);
@@ -15,6 +17,15 @@ impl Draw {
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
+    }
+
+    /// Random bytes for the key of AUTH.
+    pub(super) fn random(&mut self) -> Random {
+        let mut random = Random::default();
+        for part in random.chunks_exact_mut(8) {
+            part.copy_from_slice(&self.bits().to_be_bytes());
+        }
+        random
     }
 
     /// A verification tag, which is never 0.

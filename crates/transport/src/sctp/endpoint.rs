@@ -39,6 +39,11 @@ impl Endpoint for Association {
         if self.silence_ends().is_some_and(|at| at <= now) {
             return self.drop_all(Some(Failure::NoResponse));
         }
+        match self.changes.handle_timeout(now, self.config.association_max_retrans) {
+            Ok(None) => {}
+            Ok(Some(path)) => self.tx.asconf_timed_out(now, path),
+            Err(_) => return self.drop_all(Some(Failure::NoResponse)),
+        }
         let closing = self.closing_timed_out(now);
         if closing.is_err() || self.tx.handle_timeout(now, self.state.heart_beats()).is_err() {
             return self.drop_all(Some(Failure::NoResponse));
@@ -88,6 +93,7 @@ impl Endpoint for Association {
             return None;
         }
         let control = Instant::earliest(self.opening.deadline(), self.closing.deadline());
+        let control = Instant::earliest(control, self.changes.deadline());
         let data =
             Instant::earliest(self.rx.deadline(), self.tx.deadline(self.state.heart_beats()));
         Instant::earliest(Instant::earliest(control, data), self.silence_ends())

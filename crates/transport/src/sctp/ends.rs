@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use bentpipe_wire::sctp::{Chunk, Init, Packet};
 
+use super::auth::{self, Auth, Random, Terms};
 use super::cookie::{Cookie, addresses};
 use super::offer::{Host, Offer};
 use super::{Config, CookieKey};
@@ -23,6 +24,10 @@ pub(super) struct Ends {
     /// Streams that this end may send on, and those that the peer may.
     outbound: u16,
     inbound: u16,
+    /// This end's part of the key of AUTH, where it offers changes of addresses.
+    random: Option<Random>,
+    /// What both agree on.
+    auth: Option<Auth>,
 }
 
 impl Ends {
@@ -32,6 +37,7 @@ impl Ends {
         ports: Ports,
         own_addresses: Vec<IpAddr>,
         local_tag: u32,
+        random: Option<Random>,
     ) -> Self {
         Self {
             key,
@@ -42,7 +48,32 @@ impl Ends {
             peer_tag: 0,
             outbound: config.outbound_streams,
             inbound: config.most_inbound(),
+            random,
+            auth: None,
         }
+    }
+
+    /// What proves chunks genuine, where both ends know how.
+    pub(super) const fn auth(&self) -> Option<&Auth> {
+        self.auth.as_ref()
+    }
+
+    /// The peer has another address.
+    pub(super) fn learn_peer(&mut self, address: IpAddr) {
+        if !self.peer_addresses.contains(&address) {
+            self.peer_addresses.push(address);
+        }
+    }
+
+    /// The peer has an address no more.
+    pub(super) fn forget_peer(&mut self, address: IpAddr) {
+        self.peer_addresses.retain(|known| *known != address);
+    }
+
+    /// This end's addresses change; those that the peer was told of are told it again at a restart.
+    pub(super) fn readdress(&mut self, added: Option<IpAddr>, deleted: Option<IpAddr>) {
+        self.own_addresses.retain(|known| Some(*known) != deleted);
+        self.own_addresses.extend(added);
     }
 
     pub(super) const fn ports(&self) -> Ports {
@@ -87,7 +118,7 @@ impl Ends {
 
     /// This end's tag, with its first TSN.
     pub(super) const fn offer(&self, first: bentpipe_units::Seq32) -> Offer {
-        Offer { tag: self.local_tag, first }
+        Offer { tag: self.local_tag, first, random: self.random }
     }
 
     /// The peer's INIT ACK says this.
@@ -95,6 +126,13 @@ impl Ends {
         self.outbound = config.outbound_streams.min(init.inbound_streams);
         self.inbound = config.most_inbound().min(init.outbound_streams);
         self.peer_addresses = addresses(init);
+        let terms = self.random.and_then(|random| Terms::of(random, init));
+        self.auth = terms.as_ref().map(Auth::new);
+    }
+
+    /// Whether the peer wants chunks authenticated for which this end has no codes, and takes this end for one that has.
+    pub(super) fn is_overasked(&self, init: &Init) -> bool {
+        self.random.is_some() && auth::wants_more(init)
     }
 
     /// The peer's tag is known before anything is agreed on: an ABORT needs it.
@@ -108,6 +146,7 @@ impl Ends {
         self.outbound = cookie.outbound;
         self.inbound = cookie.inbound;
         self.peer_addresses = cookie.peer_addresses.clone();
+        self.auth = cookie.terms.as_ref().map(Auth::new);
     }
 
     /// This end has the tag of a cookie from now on.

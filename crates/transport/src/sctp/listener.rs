@@ -97,7 +97,7 @@ impl Listener {
             ports: ports_of(packet),
             own: &self.addresses,
         };
-        let chunk = init_ack(&host, now, &new_offer(entropy), init, (0, 0));
+        let chunk = init_ack(&host, now, &new_offer(&self.config, entropy), init, (0, 0));
         answer(packet, init.tag, chunk)
     }
 }

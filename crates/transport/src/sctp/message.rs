@@ -1,5 +1,7 @@
 //! What the application gets and is told besides the events of every endpoint.
 
+use std::net::IpAddr;
+
 use bytes::Bytes;
 use smallvec::SmallVec;
 
@@ -45,6 +47,14 @@ pub enum Notice {
     /// The peer lost the association and began it anew: what was not delivered is lost, streams begin
     /// at their beginning.
     Restarted,
+    /// The peer has this address, too: a path may be added, and named.
+    PeerAddressAdded(IpAddr),
+    /// The peer has this address no more: its paths are gone.
+    PeerAddressDeleted(IpAddr),
+    /// The peer has taken a change of this end's addresses.
+    Readdressed,
+    /// The peer refused a change of this end's addresses, for the reason with this code.
+    ReaddressRefused(u16),
 }
 
 /// Why a message cannot be sent.

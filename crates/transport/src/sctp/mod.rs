@@ -6,6 +6,7 @@
 
 mod acks;
 mod association;
+mod auth;
 mod chunks;
 mod closing;
 mod config;
@@ -22,7 +23,10 @@ mod mtu;
 mod offer;
 mod opening;
 mod outbox;
+mod own_changes;
 mod path;
+mod path_ends;
+mod peer_changes;
 mod receiver;
 mod report_path;
 mod retry;
@@ -40,5 +44,7 @@ pub use config::{Config, ConfigError, Counting, RtxPolicy, View};
 pub use cookie::CookieKey;
 pub use listener::{Answer, Listener};
 pub use message::{Message, Notice, SendError};
+pub use own_changes::{Readdress, ReaddressError};
+pub use path_ends::PathEnds;
 pub use state::State;
 pub use stray::out_of_the_blue;

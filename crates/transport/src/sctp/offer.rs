@@ -6,6 +6,7 @@ use bentpipe_units::{Instant, Seq32, Span};
 use bentpipe_wire::sctp::{Cause, Chunk, Init, Parameter, UnknownAction};
 use bytes::Bytes;
 
+use super::auth::{self, Random, Terms};
 use super::cookie::{Cookie, addresses};
 use super::draw::Draw;
 use super::{Config, CookieKey};
@@ -15,6 +16,8 @@ use crate::Ports;
 pub(super) struct Offer {
     pub(super) tag: u32,
     pub(super) first: Seq32,
+    /// What its part of the key of AUTH is, where it offers changes of addresses.
+    pub(super) random: Option<Random>,
 }
 
 /// Who answers an INIT.
@@ -36,6 +39,7 @@ pub(super) fn init_of(config: &Config, offer: &Offer, own: &[IpAddr]) -> Init {
     if config.ecn {
         parameters.push(Parameter::EcnCapable);
     }
+    parameters.extend(offer.random.iter().flat_map(auth::parameters));
     Init {
         tag: offer.tag,
         window: config.rcv_buf.get() as u32, // at most 2 GiB
@@ -91,6 +95,9 @@ pub(super) fn init_ack(
     tie_tags: (u32, u32),
 ) -> Chunk {
     let Host { config, key, ports, own } = *host;
+    let terms = offer.random.and_then(|random| Terms::of(random, init));
+    // Who does not know AUTH is not offered it.
+    let offer = &Offer { random: terms.as_ref().map(|terms| terms.random), ..*offer };
     let cookie = Cookie {
         made_at: now,
         ports,
@@ -103,6 +110,7 @@ pub(super) fn init_ack(
         outbound: config.outbound_streams.min(init.inbound_streams),
         inbound: config.most_inbound().min(init.outbound_streams),
         ecn: config.ecn && init.parameters.contains(&Parameter::EcnCapable),
+        terms,
         peer_addresses: addresses(init),
     };
     let mut answer = init_of(config, offer, own);
@@ -123,7 +131,8 @@ pub(super) fn stale_cookie(staleness: Span) -> Chunk {
 }
 
 /// A new offer out of the caller's entropy.
-pub(super) fn new_offer(entropy: u64) -> Offer {
+pub(super) fn new_offer(config: &Config, entropy: u64) -> Offer {
     let mut draw = Draw::new(entropy);
-    Offer { tag: draw.tag(), first: Seq32::new(draw.bits() as u32) }
+    let (tag, first) = (draw.tag(), Seq32::new(draw.bits() as u32));
+    Offer { tag, first, random: config.asconf.then(|| draw.random()) }
 }

@@ -1,18 +1,24 @@
 //! How an association is opened: four messages, collisions of two openings, and a peer that starts anew
 //! (RFC 9260, sections 5.1 and 5.2).
 
+use std::net::IpAddr;
+
 use bentpipe_units::{Instant, Seq32, Span};
 use bentpipe_wire::sctp::{Cause, Chunk, Init, Packet, Parameter};
 use bytes::Bytes;
 
 use super::association::Association;
+use super::auth::ASCONF;
 use super::cookie::{Cookie, addresses};
 use super::ecn::EcnFeedback;
 use super::offer::{
     LONGEST_UNRECOGNIZED, Offer, STATE_COOKIE, fault_of, init_ack, init_of, stale_cookie,
     unrecognized,
 };
+use super::own_changes::OwnChanges;
 use super::path::Path;
+use super::path_ends::{self, Standing};
+use super::peer_changes::PeerChanges;
 use super::receiver::Receiver;
 use super::retry::{Exhausted, Retry};
 use super::{Config, Identity, Notice, State};
@@ -101,13 +107,16 @@ impl Association {
             return self.send_packet(id, init.tag, abort);
         }
         let known = self.ends.peer_addresses();
-        let new = addresses(init).into_iter().find(|address| !known.contains(address));
+        let named =
+            |address| path_ends::alive(&self.tx).any(|(_, path)| path.ends.peer == Some(address));
+        let is_new = |address: &IpAddr| !known.contains(address) && !named(*address);
+        let new = addresses(init).into_iter().find(is_new);
         if self.state.is_open()
             && let Some(address) = new
         {
             let address = match address {
-                std::net::IpAddr::V4(address) => Parameter::Ipv4(address).to_bytes(),
-                std::net::IpAddr::V6(address) => Parameter::Ipv6(address).to_bytes(),
+                IpAddr::V4(address) => Parameter::Ipv4(address).to_bytes(),
+                IpAddr::V6(address) => Parameter::Ipv6(address).to_bytes(),
             };
             let causes = vec![Cause::RestartWithNewAddresses(address)];
             return self.send_packet(id, init.tag, Chunk::Abort { reflected: false, causes });
@@ -119,7 +128,8 @@ impl Association {
             // Section 5.2.2: a new offer, tied to what there is.
             _ => {
                 let (tag, first) = (self.tx.tag(), Seq32::new(self.tx.nonce() as u32));
-                (Offer { tag, first }, self.ends.tags())
+                let random = self.config.asconf.then(|| self.tx.random());
+                (Offer { tag, first, random }, self.ends.tags())
             }
         };
         let answer = init_ack(&self.ends.host(&self.config), now, &offer, init, tie_tags);
@@ -145,7 +155,7 @@ impl Association {
         let Some(cookie) = cookie.filter(|_| fault.is_none()) else {
             return self.give_up(fault.unwrap_or_else(missing), Failure::PeerBrokeRules);
         };
-        if self.config.stripes() > init.inbound_streams {
+        if self.config.stripes() > init.inbound_streams || self.ends.is_overasked(init) {
             return self.give_up(Cause::InvalidParameter, Failure::PeerBrokeRules);
         }
         if let Some(sent_at) = self.opening.init.sent_once() {
@@ -156,6 +166,8 @@ impl Association {
         self.tx.peer_window = init.window as usize;
         self.tx.ecn = self.config.ecn && init.parameters.contains(&Parameter::EcnCapable);
         self.rx = Receiver::new(self.config.clone(), init.initial_tsn);
+        self.changes = OwnChanges::new(self.opening.first);
+        self.peer_changes = PeerChanges::new(init.initial_tsn);
         let told = unrecognized(init).concat();
         if !told.is_empty() && told.len() <= LONGEST_UNRECOGNIZED {
             self.outbox
@@ -239,6 +251,8 @@ impl Association {
         self.tx.peer_window = cookie.peer_window as usize;
         self.tx.ecn = cookie.ecn;
         self.rx = Receiver::new(self.config.clone(), cookie.peer_tsn);
+        self.changes = OwnChanges::new(cookie.local_tsn);
+        self.peer_changes = PeerChanges::new(cookie.peer_tsn);
     }
 
     /// The association is open; the path on which that became known works.
@@ -257,8 +271,12 @@ impl Association {
         self.tx.clear(cookie.local_tsn);
         for path in &mut self.tx.paths {
             let (mtu, search) = (path.mtu, path.search.take());
+            let (ends, gone) = (path.ends, path.standing == Standing::Gone);
             *path = Path::new(&self.config, path.id, cookie.local_tsn, now);
-            (path.mtu, path.search) = (mtu, search);
+            (path.mtu, path.search, path.ends) = (mtu, search, ends);
+            if gone {
+                path.retire();
+            }
         }
         self.tx.errors = 0;
         self.outbox.clear_chunks();
@@ -269,13 +287,18 @@ impl Association {
         self.tell(Notice::Restarted);
     }
 
-    /// The peer says that something is wrong. Only a stale cookie has consequences: another is asked
-    /// for, that lives longer (section 5.2.6).
+    /// The peer says that something is wrong. That it does not know ASCONF ends what this end asked for; for a stale cookie
+    /// another is asked for, that lives longer (section 5.2.6).
     pub(super) fn handle_error(&mut self, causes: &[Cause]) {
         let stale = causes.iter().find_map(|cause| match cause {
             Cause::StaleCookie(micros) => Some(micros / 1000 + 1),
             _ => None,
         });
+        let is_asconf = |cause: &Cause| matches!(cause, Cause::UnrecognizedChunk(whole) if whole.first() == Some(&ASCONF));
+        if causes.iter().any(is_asconf) {
+            let notice = self.changes.not_known(&mut self.tx);
+            notice.into_iter().for_each(|notice| self.tell(notice));
+        }
         let Some(millis) = stale.filter(|_| self.state == State::CookieEchoed) else { return };
         if self.opening.preservative.is_some() {
             return self.drop_all(Some(Failure::NoAnswer));

@@ -55,6 +55,11 @@ impl Outbox {
         !self.packets.is_empty()
     }
 
+    /// Answers on such paths are not sent.
+    pub(super) fn forget_paths(&mut self, gone: impl Fn(usize) -> bool) {
+        self.chunks.retain(|(path, _)| !gone(*path));
+    }
+
     /// The association ends or begins anew: packets still leave.
     pub(super) fn clear_chunks(&mut self) {
         self.chunks.clear();

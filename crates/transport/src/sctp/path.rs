@@ -5,6 +5,7 @@ use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 
 use super::Config;
 use super::mtu::PathSearch;
+use super::path_ends::{PathEnds, Standing};
 use crate::PathId;
 use crate::rtt::RttEstimator;
 
@@ -12,6 +13,8 @@ use crate::rtt::RttEstimator;
 #[derive(Debug)]
 pub(super) struct Path {
     pub(super) id: PathId,
+    pub(super) ends: PathEnds,
+    pub(super) standing: Standing,
     pub(super) mtu: u16,
     pub(super) search: Option<PathSearch>,
     pub(super) reach: Reachability,
@@ -90,6 +93,8 @@ impl Path {
     pub(super) fn new(config: &Config, id: PathId, first: Seq32, now: Instant) -> Self {
         Self {
             id,
+            ends: PathEnds::default(),
+            standing: Standing::Known,
             mtu: config.mtu,
             search: config.mtu_most.map(|most| PathSearch::new(config.mtu, most)),
             reach: Reachability { confirmed: false, active: true, errors: 0, failed_at: None },
@@ -112,7 +117,23 @@ impl Path {
 
     /// May carry new data.
     pub(super) const fn is_usable(&self) -> bool {
-        self.reach.active && self.reach.confirmed
+        self.reach.active && self.reach.confirmed && self.carries()
+    }
+
+    /// Data may leave here if there is no better path.
+    pub(super) const fn carries(&self) -> bool {
+        match self.standing {
+            Standing::Known => true,
+            Standing::Later => self.reach.confirmed,
+            Standing::Untold | Standing::Gone => false,
+        }
+    }
+
+    /// One of its addresses is gone.
+    pub(super) fn retire(&mut self) {
+        self.clear();
+        (self.standing, self.search) = (Standing::Gone, None);
+        self.heartbeat.wait = Span::MAX;
     }
 
     /// The timeout with its backoff.
@@ -139,7 +160,7 @@ impl Path {
 
     /// Whether a packet may go now.
     pub(super) fn may_send(&mut self, now: Instant) -> bool {
-        if self.flight >= self.window().min(self.burst_edge) {
+        if self.flight >= self.window().min(self.burst_edge) || !self.carries() {
             return false;
         }
         self.pacer.waits = self.controller.limits().pacing.is_some() && self.pacer.next > now;
@@ -211,6 +232,9 @@ impl Path {
     /// When something is to be done for the path.
     pub(super) fn deadline(&self, heart_beats: bool) -> Option<Instant> {
         let pace = self.pacer.waits.then_some(self.pacer.next);
+        if self.standing == Standing::Gone {
+            return None;
+        }
         let controller = self.controller.next_timer();
         let timers = Instant::earliest(self.t3, Instant::earliest(pace, controller));
         if !heart_beats {

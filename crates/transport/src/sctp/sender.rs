@@ -10,9 +10,11 @@ use bentpipe_record::SendLimit;
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bytes::Bytes;
 
+use super::auth::Random;
 use super::draw::Draw;
 use super::flight::{Flight, Status};
 use super::path::{Path, unit};
+use super::path_ends::{Standing, alive};
 use super::send_queue::SendQueue;
 use super::{Config, Notice};
 use crate::PathId;
@@ -88,7 +90,7 @@ impl Sender {
 
     /// Index of a path.
     pub(super) fn index_of(&self, id: PathId) -> Option<usize> {
-        self.paths.iter().position(|path| path.id == id)
+        self.paths.iter().position(|path| path.id == id && path.standing != Standing::Gone)
     }
 
     /// Bytes of the send buffer that are taken.
@@ -152,7 +154,7 @@ impl Sender {
 
     /// User bytes of a full chunk, the same on all paths.
     pub(super) fn payload(&self) -> usize {
-        let mtu = self.paths.iter().map(|path| path.mtu).min().unwrap_or(self.config.mtu);
+        let mtu = alive(self).map(|(_, path)| path.mtu).min().unwrap_or(self.config.mtu);
         self.config.payload(mtu)
     }
 
@@ -261,6 +263,10 @@ impl Sender {
 
     pub(super) fn tag(&mut self) -> u32 {
         self.draw.tag()
+    }
+
+    pub(super) fn random(&mut self) -> Random {
+        self.draw.random()
     }
 
     /// Forgets all data. What is sent from now on begins at `first`.

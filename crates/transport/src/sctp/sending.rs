@@ -45,7 +45,7 @@ impl Sender {
             && let Some(chunk) = self.flight.get(index)
         {
             let path = self.path_again(chunk);
-            let may = self.rush || self.paths[path].may_send(now);
+            let may = self.rush && self.paths[path].carries() || self.paths[path].may_send(now);
             return may.then_some((path, Next::Again(index)));
         }
         let path = self.data_path();

@@ -6,6 +6,7 @@ use bentpipe_units::{ByteCount, Instant, Span};
 use super::Notice;
 use super::flight::Status;
 use super::path::Path;
+use super::path_ends::Standing;
 use super::sender::Sender;
 
 /// The peer did not answer too often.
@@ -20,6 +21,9 @@ impl Sender {
         heart_beats: bool,
     ) -> Result<(), Unreachable> {
         for index in 0..self.paths.len() {
+            if self.paths[index].standing == Standing::Gone {
+                continue;
+            }
             self.paths[index].pace_is_over(now);
             if self.paths[index].t3.is_some_and(|at| at <= now) {
                 self.time_out(now, index)?;
@@ -82,6 +86,13 @@ impl Sender {
         self.errors += 1;
         self.count_path_error(now, index);
         if self.errors > self.config.association_max_retrans { Err(Unreachable) } else { Ok(()) }
+    }
+
+    /// An ASCONF was not answered in time. A path of which the peer does not know yet says nothing of it.
+    pub(super) fn asconf_timed_out(&mut self, now: Instant, index: usize) {
+        if matches!(self.paths[index].standing, Standing::Known | Standing::Later) {
+            self.count_path_error(now, index);
+        }
     }
 
     /// A path did not answer.
@@ -154,8 +165,10 @@ impl Sender {
 
     /// All paths are to be tried that are not confirmed.
     pub(super) fn try_paths(&mut self) {
-        let untried =
-            |path: &&mut Path| !path.reach.is_confirmed() && path.heartbeat.asked.is_none();
+        let untried = |path: &&mut Path| {
+            let may = matches!(path.standing, Standing::Known | Standing::Later);
+            may && !path.reach.is_confirmed() && path.heartbeat.asked.is_none()
+        };
         for path in self.paths.iter_mut().filter(untried) {
             path.heartbeat.wanted = true;
         }

@@ -69,6 +69,10 @@ impl Association {
                 return Some(path);
             }
         }
+        if let Some((path, packet)) = self.next_asconf(now) {
+            *place = packet;
+            return Some(path);
+        }
         let next = if self.state.sends() { self.tx.next(now) } else { None };
         let path = self.next_path(next)?;
         let room = self.config.room(self.tx.paths[path].mtu);
@@ -183,6 +187,15 @@ impl Association {
         let mut packet = self.ends.packet(self.ends.peer_tag());
         packet.chunks.extend([question, padding]);
         Some((id, packet))
+    }
+
+    /// The next packet that tells a change of this end's addresses, and its path.
+    fn next_asconf(&mut self, now: Instant) -> Option<(PathId, Packet)> {
+        let auth = self.ends.auth().filter(|_| self.changes.is_due())?;
+        let (index, asconf) = self.changes.next(now, &self.tx)?;
+        let mut packet = self.ends.packet(self.ends.peer_tag());
+        packet.chunks.extend(auth.seal(Chunk::Asconf(Box::new(asconf))));
+        Some((self.tx.paths[index].id, packet))
     }
 
     /// DATA of a packet.

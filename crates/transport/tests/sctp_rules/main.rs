@@ -1,5 +1,6 @@
 //! The rules of SCTP one by one: what leaves, when it leaves, and that nothing leaves before.
 
+mod addresses;
 mod closing;
 mod losses;
 mod marks;

@@ -1,0 +1,94 @@
+//! Which addresses a path joins, and paths that come and go with them.
+
+use std::net::IpAddr;
+
+use bentpipe_units::{Instant, Span};
+
+use super::flight::Status;
+use super::path::Path;
+use super::sender::Sender;
+use crate::PathId;
+
+/// Most paths of an association: who names more addresses is refused.
+pub(super) const MOST_PATHS: usize = 16;
+
+/// The addresses that a path joins, as far as they are known. Changes of addresses need them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathEnds {
+    /// The address of this end.
+    pub own: Option<IpAddr>,
+    /// The address of the peer.
+    pub peer: Option<IpAddr>,
+}
+
+/// Whether both ends know of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It was there when the association was opened.
+    Known,
+    /// This end has a new address there that the peer has not taken yet: nothing but ASCONF leaves from it (RFC 5061,
+    /// section 5.3).
+    Untold,
+    /// It came later: data take it once it was tried (RFC 9260, section 5.4).
+    Later,
+    /// One of its addresses is gone. Its place is for another one.
+    Gone,
+}
+
+/// The paths whose addresses are still there.
+pub(super) fn alive(tx: &Sender) -> impl Iterator<Item = (usize, &Path)> {
+    tx.paths.iter().enumerate().filter(|(_, path)| path.standing != Standing::Gone)
+}
+
+/// Adds a path, in the place of one that is gone if there is one. Gives its index; `None` when there are enough.
+pub(super) fn add(
+    tx: &mut Sender,
+    now: Instant,
+    id: PathId,
+    ends: PathEnds,
+    standing: Standing,
+) -> Option<usize> {
+    if alive(tx).count() >= MOST_PATHS {
+        return None;
+    }
+    let mut path = Path::new(&tx.config, id, tx.flight.next(), now);
+    (path.ends, path.standing) = (ends, standing);
+    if standing == Standing::Untold {
+        path.heartbeat.wait = Span::MAX;
+    }
+    // A change of addresses does not wait for its turn behind paths that never answered.
+    tx.next_try = now;
+    let free = tx.paths.iter().position(|path| path.standing == Standing::Gone);
+    let index = free.unwrap_or(tx.paths.len());
+    match tx.paths.get_mut(index) {
+        Some(place) => *place = path,
+        None => tx.paths.push(path),
+    }
+    Some(index)
+}
+
+/// An address of a path is gone: what is in flight there leaves again on another.
+pub(super) fn retire(tx: &mut Sender, index: usize) {
+    for place in 0..tx.flight.len() {
+        let Some(chunk) = tx.flight.get(place) else { break };
+        if chunk.path == index && chunk.status == Status::InFlight {
+            tx.flight.set(place, Status::Lost);
+        }
+    }
+    tx.paths[index].retire();
+    if tx.primary == index {
+        let usable = alive(tx).find(|(_, path)| path.is_usable());
+        let other = usable.or_else(|| alive(tx).next()).map(|(other, _)| other);
+        tx.primary = other.unwrap_or(index);
+    }
+}
+
+/// The same for all paths with such addresses.
+pub(super) fn retire_where(tx: &mut Sender, gone: impl Fn(PathEnds) -> bool) {
+    for index in 0..tx.paths.len() {
+        let path = &tx.paths[index];
+        if path.standing != Standing::Gone && gone(path.ends) {
+            retire(tx, index);
+        }
+    }
+}
