@@ -23,20 +23,13 @@ pub(crate) enum Connection {
 }
 
 /// What an end has to be told apart from others, and to be opened with.
-#[derive(Clone, Copy)]
 pub(crate) struct Place {
     /// Its ports.
     pub(crate) ports: Ports,
-    /// How many paths there are; they have the numbers from 0 on.
-    pub(crate) paths: u32,
+    /// The paths that are there from the start.
+    pub(crate) paths: Vec<PathId>,
     /// What its numbers are drawn from.
     pub(crate) entropy: u64,
-}
-
-impl Place {
-    fn path_ids(self) -> Vec<PathId> {
-        (0..self.paths).map(PathId).collect()
-    }
 }
 
 /// What a listener makes of a segment.
@@ -58,7 +51,7 @@ impl From<Option<Connection>> for Accepted {
 impl Connection {
     /// The end that opens; datagrams have none.
     pub(crate) fn open(protocol: &Protocol, now: Instant, place: Place) -> Option<Self> {
-        let Place { ports, entropy, .. } = place;
+        let Place { ports, paths, entropy } = place;
         let path = PathId(0);
         Some(match protocol {
             Protocol::Xstp { sender, .. } => {
@@ -73,7 +66,7 @@ impl Connection {
             Protocol::Sctp { sender, .. } => {
                 let identity = sctp::Identity {
                     ports,
-                    paths: place.path_ids(),
+                    paths,
                     addresses: Vec::new(),
                     key: COOKIE_KEY,
                     entropy,
@@ -92,7 +85,7 @@ impl Connection {
         now: Instant,
         path: PathId,
         segment: &mut Segment,
-        place: Place,
+        place: &Place,
     ) -> Accepted {
         let entropy = place.entropy;
         match (protocol, segment) {
@@ -106,7 +99,7 @@ impl Connection {
             }
             (Protocol::Sctp { receiver, .. }, Segment::Sctp(packet)) => {
                 let listener = sctp::Listener::new(receiver.clone(), COOKIE_KEY, Vec::new());
-                match listener.handle(now, path, &place.path_ids(), packet, entropy) {
+                match listener.handle(now, path, &place.paths, packet, entropy) {
                     sctp::Answer::Open(association) => Accepted::Open(Self::Sctp(association)),
                     sctp::Answer::Reply(packet) => Accepted::Answer(Segment::Sctp(packet)),
                     sctp::Answer::Nothing => Accepted::Refused,

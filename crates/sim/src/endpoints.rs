@@ -3,6 +3,7 @@
 mod end;
 mod ends;
 mod fast_path;
+mod readdressing;
 
 use std::mem;
 
@@ -273,13 +274,14 @@ impl Endpoints {
             let end = &mut self.ends[index as usize];
             let path = end.path_of(node, from);
             let (protocol, place) = end.place();
-            Connection::accept(protocol, now, path, &mut segment, place)
+            Connection::accept(protocol, now, path, &mut segment, &place)
         });
         let answer = match (accepted, listener) {
             (Accepted::Open(mut connection), Some(index)) => {
                 let end = &mut self.ends[index as usize];
                 network.notify_if_down(now, connection.endpoint_mut(), end.paths[0]);
                 end.endpoint = Some(connection);
+                end.name_paths();
                 self.ends.enter(index as usize);
                 return self.drain(now, network, index);
             }
@@ -344,6 +346,7 @@ impl Endpoints {
             let (protocol, place) = end.place();
             Connection::open(protocol, now, place)
         };
+        end.name_paths();
         end.notify_if_down(now, network);
         self.drain(now, network, index);
     }
@@ -385,7 +388,7 @@ impl Endpoints {
         if let App::Socket(_) = end.app {
             self.products.touch(end.paths[0][0]);
         }
-        let End { app, paths, path_bytes, .. } = end;
+        let End { app, paths, path_bytes, readdressing, .. } = end;
         let mut context = DrainContext { network, app, paths, path_bytes };
         let deadline = match &mut end.endpoint {
             Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut context),
@@ -401,7 +404,15 @@ impl Endpoints {
                 }
                 connection.poll_timeout()
             }
-            Some(Connection::Sctp(association)) => drain(&mut **association, now, &mut context),
+            Some(Connection::Sctp(association)) => {
+                let mut deadline = drain(&mut **association, now, &mut context);
+                while let Some(own) = readdressing
+                    && own.follow(now, association)
+                {
+                    deadline = drain(&mut **association, now, &mut context);
+                }
+                Instant::earliest(deadline, readdressing.as_ref().and_then(|own| own.next_timer()))
+            }
             Some(Connection::Bentpipe(hosted)) => {
                 self.products.touch(context.paths[0][0]);
                 drain(&mut **hosted, now, &mut context)

@@ -60,8 +60,8 @@ pub use observer::{Observer, PacketSeen, Silent};
 pub use routes::passed;
 pub use runner::run;
 pub use spec::{
-    BuildError, Encapsulation, FlowSpec, GatewaySpec, GatewaysSpec, GroundSpec, LinkSpec, MacPlace,
-    MtuSpec, Protocol, ProxySpec, RunSpec, SatelliteNetworkSpec, SchedulerSpec, Sharing,
-    SourceSpec,
+    AddressChange, BuildError, Encapsulation, FlowSpec, GatewaySpec, GatewaysSpec, GroundSpec,
+    LinkSpec, MacPlace, MtuSpec, Protocol, ProxySpec, RunSpec, SatelliteNetworkSpec, SchedulerSpec,
+    Sharing, SourceSpec,
 };
 pub use traffic::{Connections, Draw, TrafficSpec, WebSpec};

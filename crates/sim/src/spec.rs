@@ -270,6 +270,19 @@ pub enum Sharing {
     Windows(ByteCount),
 }
 
+/// A host gets or loses an address while its association is open, and tells its peer (RFC 5061).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressChange {
+    /// When.
+    pub at: Instant,
+    /// The node that is an address of the host from now on; it is that of one path.
+    pub add: Option<usize>,
+    /// Data go to and from the new address first.
+    pub set_primary: bool,
+    /// The node that is no address of the host any more.
+    pub delete: Option<usize>,
+}
+
 /// The protocol of a flow and its settings.
 #[derive(Clone, Debug)]
 pub enum Protocol {
@@ -297,6 +310,8 @@ pub enum Protocol {
         /// that of the receiver. Nodes are addresses: a host with two stands there as two, each with
         /// links of its own.
         more_paths: Vec<[usize; 2]>,
+        /// Addresses that come and go, in the order of time. A path is there from the moment on that both its nodes are.
+        address_changes: Vec<AddressChange>,
     },
     /// Datagrams, which nobody acknowledges: each piece of the traffic is one.
     Udp,

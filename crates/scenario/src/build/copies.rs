@@ -55,7 +55,10 @@ pub(crate) fn spread(file: &ScenarioFile) -> Result<Cow<'_, ScenarioFile>, Probl
         for number in 1..=count {
             let mut flow = FlowTable { copies: None, ..flow.clone() };
             let paths = flow.more_paths.iter_mut().flat_map(|path| [&mut path.from, &mut path.to]);
-            for end in [&mut flow.from, &mut flow.to].into_iter().chain(paths) {
+            let changes = flow.address_changes.iter_mut();
+            let changes =
+                changes.flat_map(|change| change.add.iter_mut().chain(&mut change.delete));
+            for end in [&mut flow.from, &mut flow.to].into_iter().chain(paths).chain(changes) {
                 *end = copy(end, number);
             }
             spread.flows.insert(copy(name, number), flow);

@@ -4,7 +4,7 @@ use bentpipe_sim::{FlowSpec, LinkSpec, SourceSpec};
 use bentpipe_units::{ByteCount, Instant, Span};
 
 use super::protocol::{self, Leg};
-use super::{bentpipe, node, proxies};
+use super::{address_changes, bentpipe, node, proxies};
 use crate::Extensions;
 use crate::problem::{Problem, problem};
 use crate::schema::file::ScenarioFile;
@@ -78,6 +78,7 @@ pub(super) fn flow(
         }
         _ => protocol::build(&leg, more_paths)?,
     };
+    let protocol = address_changes::add(file, name, table, [from, to], protocol)?;
     let (protocol, proxies) =
         proxies::split(file, name, table, [from, to], protocol, extensions.controllers())?;
     Ok(FlowSpec {

@@ -1,6 +1,7 @@
 //! From a scenario file to a run.
 
 mod access;
+mod address_changes;
 mod agents;
 mod aqm;
 mod bentpipe;

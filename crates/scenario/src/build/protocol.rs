@@ -105,7 +105,7 @@ pub(crate) fn build(leg: &Leg<'_>, more_paths: Vec<[usize; 2]>) -> Result<Protoc
                 )?,
                 None => sender.clone(),
             };
-            Ok(Protocol::Sctp { sender, receiver, more_paths })
+            Ok(Protocol::Sctp { sender, receiver, more_paths, address_changes: Vec::new() })
         }
         ProtocolName::Udp => Ok(Protocol::Udp),
         ProtocolName::Bentpipe | ProtocolName::BentpipeRate => {

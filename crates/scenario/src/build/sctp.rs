@@ -45,6 +45,7 @@ settings! {
     cwnd_init => |c, v| c.cwnd_init = Some(v);
     ecn => |c, v| c.ecn = v;
     ecn_discriminates => |c, v| c.ecn_discriminates = v;
+    asconf => |c, v| c.asconf = v;
 }
 
 impl From<ConfigError> for TableError {

@@ -69,6 +69,9 @@ pub struct FlowTable {
     /// Further paths of SCTP between hosts with several addresses.
     #[serde(default)]
     pub more_paths: Vec<PathTable>,
+    /// Addresses of SCTP's hosts that come and go while the association is open, in the order of time.
+    #[serde(default)]
+    pub address_changes: Vec<AddressChangeTable>,
     /// The flow is there so many times, each time between stations of its own like those that it names;
     /// with a constellation only.
     pub copies: Option<u16>,
@@ -83,6 +86,21 @@ pub struct PathTable {
     pub from: String,
     /// The other node of the receiving host.
     pub to: String,
+}
+
+/// A host gets or loses an address, and tells its peer (RFC 5061). Both ends need `sctp.asconf`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddressChangeTable {
+    /// When.
+    pub at: Quantity<Span>,
+    /// The node that is an address of the host from now on: one end of one of `more_paths`.
+    pub add: Option<String>,
+    /// Data go to and from the new address first.
+    #[serde(default)]
+    pub set_primary: bool,
+    /// The node that is no address of the host any more.
+    pub delete: Option<String>,
 }
 
 /// The class of a flow's packets.

@@ -92,4 +92,6 @@ settings_table! {
     ecn: bool;
     /// With ECN, a gap that no mark accompanies is taken for damage.
     ecn_discriminates: bool;
+    /// Offer changes of addresses while the association is open.
+    asconf: bool;
 }

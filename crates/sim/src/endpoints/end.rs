@@ -8,6 +8,7 @@ use bentpipe_transport::{Endpoint, Event, PathId, Ports};
 use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
 
+use super::readdressing::Readdressing;
 use crate::app::{App, Progress};
 use crate::connection::{Connection, Place};
 use crate::flows::ports;
@@ -39,6 +40,8 @@ pub(crate) struct End {
     pub(crate) generator: Option<u32>,
     /// The proxy that it belongs to.
     pub(crate) proxied: Option<Proxied>,
+    /// What it does about addresses that come and go.
+    pub(crate) readdressing: Option<Box<Readdressing>>,
 }
 
 impl End {
@@ -54,9 +57,19 @@ impl End {
 
     /// What the endpoint is to be opened with.
     pub(crate) fn place(&mut self) -> (&Protocol, Place) {
-        let paths = self.paths.len() as u32;
+        let all = || (0..self.paths.len() as u32).map(PathId).collect();
+        let paths = self.readdressing.as_ref().map_or_else(all, |own| own.first_paths());
         let entropy = self.entropy.bits();
         (&self.protocol, Place { ports: self.ports, paths, entropy })
+    }
+
+    /// Its endpoint was just made: where addresses come and go, its paths are named.
+    pub(super) fn name_paths(&mut self) {
+        if let (Some(Connection::Sctp(association)), Some(own)) =
+            (&mut self.endpoint, &self.readdressing)
+        {
+            own.name_paths(association);
+        }
     }
 
     /// Its endpoint was just made: it is told if the first link is down.
@@ -90,6 +103,9 @@ impl End {
                 handle_segment(now, path, segment, &mut **connection, &mut self.app)
             }
             Some(Connection::Sctp(association)) => {
+                if let Some(own) = &self.readdressing {
+                    own.meet(now, association, path, segment);
+                }
                 handle_segment(now, path, segment, &mut **association, &mut self.app)
             }
             Some(Connection::Bentpipe(_)) | None => true,
@@ -105,7 +121,10 @@ impl End {
                 handle_timeout(now, &mut **connection, &mut self.app)
             }
             Some(Connection::Sctp(association)) => {
-                handle_timeout(now, &mut **association, &mut self.app)
+                let own = self.readdressing.as_mut();
+                let moved = own.is_some_and(|own| own.handle_timeout(now, association));
+                let (due, app_due) = handle_timeout(now, &mut **association, &mut self.app);
+                (due || moved, app_due)
             }
             Some(Connection::Bentpipe(hosted)) => handle_timeout(now, &mut **hosted, &mut self.app),
             None => (false, false),
@@ -116,7 +135,8 @@ impl End {
     pub(crate) fn next_timer(&self) -> Option<Instant> {
         let endpoint =
             self.endpoint.as_ref().and_then(|connection| connection.endpoint().poll_timeout());
-        Instant::earliest(endpoint, self.app.next_timer())
+        let change = self.readdressing.as_ref().and_then(|own| own.next_timer());
+        Instant::earliest(Instant::earliest(endpoint, change), self.app.next_timer())
     }
 
     /// The application has got more to send.
@@ -167,10 +187,14 @@ pub(super) fn pair(
         0 => streams.stream(&format!("flow/{}/{side}", flow.name)),
         _ => streams.stream(&format!("flow/{}/{number}/{side}", flow.name)),
     };
+    let [out, back]: [Vec<[u16; 2]>; 2] = [[0, 1], [1, 0]].map(|[own, peer]| {
+        flow.paths().map(|ends| [ends[own] as u16, ends[peer] as u16]).collect()
+    });
     let mut source = End {
         endpoint: None,
         app: App::source(flow.source),
-        paths: flow.paths().map(|[from, to]| [from as u16, to as u16]).collect(),
+        readdressing: Readdressing::new(&flow.protocol, &out),
+        paths: out,
         path_bytes: path_bytes(flow),
         start: generator.is_none().then_some(flow.source.start),
         protocol: flow.protocol.clone(),
@@ -182,7 +206,8 @@ pub(super) fn pair(
     let mut sink = End {
         endpoint: None,
         app: if generator.is_some() { App::followed_sink() } else { App::sink() },
-        paths: flow.paths().map(|[from, to]| [to as u16, from as u16]).collect(),
+        readdressing: Readdressing::new(&flow.protocol, &back),
+        paths: back,
         path_bytes: path_bytes(flow),
         start: None,
         protocol: flow.protocol.clone(),
@@ -233,6 +258,7 @@ pub(crate) fn proxy_ends(
         },
         generator: None,
         proxied: Some(Proxied { relay, side }),
+        readdressing: None,
     };
     let ([before, here], from_sender) = flow.leg(proxy);
     let ([_, behind], to_receiver) = flow.leg(proxy + 1);

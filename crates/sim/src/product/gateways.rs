@@ -266,6 +266,7 @@ fn gateway_ends(
         ports,
         entropy: streams.stream(&format!("flow/{}/{number}/gateway/{which}", flow.name)),
         generator: None,
+        readdressing: None,
         proxied: None,
     };
     Some([

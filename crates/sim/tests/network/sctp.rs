@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use bentpipe_link::ModelSpec;
 use bentpipe_link::queue::{DisciplineSpec, RedConfig};
-use bentpipe_sim::{Capture, FlowSpec, Observer, PacketSeen, Protocol, RunSpec, Silent, run};
+use bentpipe_sim::{
+    AddressChange, Capture, FlowSpec, Observer, PacketSeen, Protocol, RunSpec, Silent, run,
+};
 use bentpipe_transport::sctp::{Config, View};
 use bentpipe_units::{Instant, Span};
 
@@ -16,7 +18,8 @@ use crate::support::*;
 fn sctp(config: Config, kilobytes: u64, more_paths: Vec<[usize; 2]>) -> FlowSpec {
     let config = Arc::new(config);
     let receiver = config.clone();
-    let protocol = Protocol::Sctp { sender: config, receiver, more_paths };
+    let address_changes = Vec::new();
+    let protocol = Protocol::Sctp { sender: config, receiver, more_paths, address_changes };
     FlowSpec { protocol, ..flow("file", 0, 1, kilobytes) }
 }
 
@@ -128,11 +131,68 @@ fn a_queue_that_marks_slows_the_sender_down_and_drops_no_data() {
     assert_eq!(outcome(&wired), run);
 }
 
+/// A ship (nodes 0 and 2) that changes the satellite at 5 s, or with `early` a second before: the shore is node 1.
+fn a_ship_that_moves(early: bool) -> RunSpec {
+    let hop = |a, more| {
+        let mut models = vec![rate("1.5 Mbit/s", 50), ModelSpec::BitErrors(1e-6), millis(25)];
+        models.push(more);
+        link(a, if a == "before" { [0, 1] } else { [2, 1] }, models)
+    };
+    let links = vec![hop("before", dark(5_000, 300_000)), hop("after", dark(0, 3_500))];
+    let config = Config { asconf: true, ..Config::default() };
+    let mut file = sctp(config, 3_000, vec![[2, 1]]);
+    let Protocol::Sctp { address_changes, .. } = &mut file.protocol else { unreachable!() };
+    let at = Instant::from_nanos(if early { 4_000_000_000 } else { 5_200_000_000 });
+    let (add, delete) = (Some(2), Some(0));
+    address_changes.push(AddressChange { at, add, set_primary: true, delete });
+    spec(3, links, vec![file])
+}
+
+#[test]
+fn a_ship_that_changes_its_address_goes_on_without_a_timeout() {
+    for early in [true, false] {
+        let spec = a_ship_that_moves(early);
+        let run = outcome(&spec);
+        assert_all_arrived(&spec, &run);
+        assert!(channel(&run, "after", 2).delivered > 500, "data go on over the second satellite");
+        let flow = &run.flows[0];
+        let seconds = flow.metrics.connection_time.expect("a time");
+        // 3 MB need 16 s at that rate; the first satellite is gone for good.
+        assert!(seconds < 20.0, "early {early}: {seconds} s");
+        assert_eq!(flow.source.timeouts, 0, "early {early}");
+    }
+}
+
+#[test]
+fn a_ship_whose_change_is_told_late_waits_for_it() {
+    let mut spec = a_ship_that_moves(false);
+    let Protocol::Sctp { address_changes, .. } = &mut spec.flows[0].protocol else {
+        unreachable!()
+    };
+    // A minute late.
+    address_changes[0].at = Instant::from_nanos(60_000_000_000);
+    let run = outcome(&spec);
+    assert_all_arrived(&spec, &run);
+    assert!(run.flows[0].metrics.connection_time.expect("a time") > 60.0);
+}
+
+#[test]
+fn a_run_with_real_bytes_changes_addresses_alike() {
+    let typed = a_ship_that_moves(false);
+    let wired = RunSpec { wire: true, ..typed.clone() };
+    assert_eq!(outcome(&typed), outcome(&wired));
+}
+
 #[test]
 fn tshark_finds_nothing_wrong_with_an_association() {
     let mut spec = two_paths();
-    let ecn = Config { ecn: true, path_max_retrans: 1, ..Config::default() };
+    let ecn = Config { ecn: true, path_max_retrans: 1, asconf: true, ..Config::default() };
     spec.flows = vec![sctp(ecn, 300, vec![[2, 3]])];
+    let Protocol::Sctp { address_changes, .. } = &mut spec.flows[0].protocol else {
+        unreachable!()
+    };
+    let (at, add, delete) = (Instant::from_nanos(1_000_000_000), Some(2), Some(0));
+    address_changes.push(AddressChange { at, add, set_primary: true, delete });
     let mut watcher = Watcher(Capture::new(Vec::new(), &spec, &[]).expect("a capture"));
     let seen = run(&spec, &mut watcher).expect("a run");
     assert_eq!(run(&spec, &mut Silent).expect("a run"), seen, "who watches changes nothing");
@@ -159,6 +219,6 @@ fn tshark_finds_nothing_wrong_with_an_association() {
         assert_eq!((malformed, checksum), ("", "1"), "{line}");
         kinds.extend(chunks.split(',').map(|kind| kind.parse::<u32>().expect("a number")));
     }
-    let all = [0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 14];
+    let all = [0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 14, 15, 128, 193];
     assert_eq!(kinds.into_iter().collect::<Vec<_>>(), all);
 }

@@ -84,7 +84,7 @@ fn other_protocols() -> [Protocol; 3] {
     let config = Arc::new(sctp::Config::default());
     let sctp = |more_paths| {
         let (sender, receiver) = (config.clone(), config.clone());
-        Protocol::Sctp { sender, receiver, more_paths }
+        Protocol::Sctp { sender, receiver, more_paths, address_changes: Vec::new() }
     };
     [Protocol::Tcp { sender: tcp.clone(), receiver: tcp }, sctp(Vec::new()), sctp(vec![[2, 3]])]
 }

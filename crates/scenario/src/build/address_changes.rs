@@ -1,0 +1,148 @@
+//! Addresses of a flow's hosts that come and go.
+
+use bentpipe_sim::{AddressChange, Protocol};
+use bentpipe_units::Instant;
+
+use super::node;
+use crate::problem::{Problem, problem};
+use crate::schema::file::ScenarioFile;
+use crate::schema::flow::{AddressChangeTable, FlowTable};
+
+/// Adds the changes of a flow between these nodes to its protocol.
+pub(super) fn add(
+    file: &ScenarioFile,
+    flow: &str,
+    table: &FlowTable,
+    ends: [usize; 2],
+    mut protocol: Protocol,
+) -> Result<Protocol, Problem> {
+    if table.address_changes.is_empty() {
+        return Ok(protocol);
+    }
+    let all = ["flows", flow, "address_changes"];
+    let Protocol::Sctp { sender, receiver, more_paths, address_changes } = &mut protocol else {
+        return problem(&all, "only `protocol = \"sctp\"` changes addresses while it is open");
+    };
+    if !(sender.asconf && receiver.asconf) {
+        return problem(&all, "both ends must offer changes: `sctp.asconf = true`");
+    }
+    let mut paths = vec![ends];
+    paths.extend(more_paths.iter().copied());
+    for (number, change) in table.address_changes.iter().enumerate() {
+        let number = number.to_string();
+        let at = |key| ["flows", flow, "address_changes", &number, key];
+        let built = build(file, change, &paths, at)?;
+        if address_changes.last().is_some_and(|before| built.at < before.at) {
+            return problem(
+                &at("at"),
+                "it is before the change above: they stand in the order of time",
+            );
+        }
+        address_changes.push(built);
+    }
+    Ok(protocol)
+}
+
+fn build<'a>(
+    file: &ScenarioFile,
+    change: &AddressChangeTable,
+    paths: &[[usize; 2]],
+    at: impl Fn(&'static str) -> [&'a str; 5],
+) -> Result<AddressChange, Problem> {
+    let AddressChangeTable { add, delete, .. } = change;
+    let of = |key: &'static str, name: &Option<String>| {
+        name.as_ref().map(|name| node(file, &at(key), name)).transpose()
+    };
+    let (added, deleted) = (of("add", add)?, of("delete", delete)?);
+    let side = |node: usize| paths.iter().find_map(|path| path.iter().position(|own| *own == node));
+    let known = |key, node: Option<usize>| match node {
+        Some(node) if side(node).is_none() => {
+            problem(&at(key), "it is no end of a path of this flow: `more_paths` says which are")
+        }
+        _ => Ok(()),
+    };
+    known("add", added)?;
+    known("delete", deleted)?;
+    match (added, deleted) {
+        (None, None) => return problem(&at("add"), "a change has `add`, `delete` or both"),
+        (Some(new), Some(old)) if side(new) != side(old) || new == old => {
+            return problem(
+                &at("delete"),
+                "it must be another address of the host that `add` is one of",
+            );
+        }
+        _ => {}
+    }
+    if let Some(new) = added {
+        let later = paths.iter().skip(1).filter(|path| path.contains(&new)).count();
+        if paths[0].contains(&new) || later != 1 {
+            return problem(
+                &at("add"),
+                "it must be an end of one of `more_paths`, and of no other path",
+            );
+        }
+    }
+    if change.set_primary && added.is_none() {
+        return problem(&at("set_primary"), "there is no new address: it needs `add`");
+    }
+    let when = Instant::ZERO + change.at.0;
+    Ok(AddressChange { at: when, add: added, set_primary: change.set_primary, delete: deleted })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Scenario;
+
+    /// A ship that has another address from 20 s on, with this in place of its changes.
+    fn scenario(changes: &str) -> Result<Scenario, String> {
+        let text = format!(
+            r#"name = "ship"
+nodes = ["ship", "ship-b", "shore"]
+
+[links.a]
+between = ["ship", "shore"]
+rate = "1 Mbit/s"
+delay = "25 ms"
+
+[links.b]
+between = ["ship-b", "shore"]
+rate = "1 Mbit/s"
+delay = "25 ms"
+
+[flows.file]
+from = "ship"
+to = "shore"
+more_paths = [{{ from = "ship-b", to = "shore" }}]
+size = "1 MB"
+protocol = "sctp"
+address_changes = [{changes}]
+
+[flows.file.sctp]
+asconf = true
+"#
+        );
+        Scenario::parse("ship", &text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_address_that_comes_is_the_end_of_a_further_path() {
+        assert!(scenario("{ at = \"20 s\", add = \"ship-b\", delete = \"ship\" }").is_ok());
+        for (wrong, said) in [
+            ("{ at = \"1 s\" }", "`add`, `delete` or both"),
+            ("{ at = \"1 s\", add = \"ship\" }", "one of `more_paths`"),
+            ("{ at = \"1 s\", delete = \"ship\", set_primary = true }", "it needs `add`"),
+            (
+                "{ at = \"1 s\", add = \"ship-b\", delete = \"shore\" }",
+                "another address of the host",
+            ),
+            (
+                "{ at = \"2 s\", add = \"ship-b\" }, { at = \"1 s\", delete = \"ship\" }",
+                "order of time",
+            ),
+            ("{ at = \"1 s\", add = \"boat\" }", "boat"),
+        ] {
+            let error = scenario(wrong).err().unwrap_or_default();
+            assert!(error.contains(said), "{wrong}: {error}");
+        }
+    }
+}
