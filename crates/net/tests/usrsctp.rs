@@ -247,13 +247,77 @@ fn usrsctp_and_we_go_on_over_the_second_address_when_the_first_goes_dark() {
         assert!(said.contains(&down), "{said:?}");
         if let Some(capture) = capture {
             capture.catch_up().await;
-            capture.judge();
+            let _ = capture.judge();
         }
     };
     std::thread::scope(|scope| {
         let host = &hosts;
         scope.spawn(move || on_host(host, LEFT, work)).join().expect("it ends");
     });
+}
+
+/// Which host gets its address on the second link while the association is open.
+#[derive(Clone, Copy, PartialEq)]
+enum Late {
+    We,
+    Peer,
+}
+
+/// One host has the second address late; then the first link goes dark.
+fn go_on_over_a_late_address(late: Late) {
+    let Some(program) = peer() else { return };
+    let Some(hosts) = TwoHosts::linked(2) else { return };
+    let program = program.to_str().expect("a path").to_owned();
+    let [mine, theirs] = [LEFT, RIGHT].map(|host| [0, 1].map(|link| TwoHosts::address(link, host)));
+    let work = async {
+        let own: Vec<_> =
+            mine.iter().map(|ip| format!("{ip}:9899").parse().expect("an address")).collect();
+        let at_first = if late == Late::We { &own[..1] } else { &own[..] };
+        let capture = Capture::on(&hosts);
+        let node = Node::bind(at_first).expect("a host");
+        node.listen(PORT, settings());
+        let mut addresses = theirs.clone();
+        if late == Late::Peer {
+            addresses[1].insert(0, '+');
+        }
+        let command = hosts.command(RIGHT, &program);
+        let peer = Peer::start(command, "connect", [9899; 2], &mine[0], &addresses);
+        let (_, connection) = node.accept().await;
+        let wanted = match late {
+            Late::We => {
+                node.add_address(own[1].ip(), true).expect("an address of this host");
+                PathChange::Readdressed
+            }
+            Late::Peer => PathChange::Confirmed(at(1)),
+        };
+        while connection.path_change().await != wanted {}
+        hosts.set_down(0, true).expect("down");
+        exchange(&connection).await;
+        assert_eq!(connection.receive().await.expect("the end"), None);
+        connection.finish().await.expect("closed");
+        let said = tokio::task::spawn_blocking(|| peer.end()).await.expect("it ends");
+        assert!(said.contains(&format!("received {} wrong 0", whole())), "{said:?}");
+        if let Some(capture) = capture {
+            capture.catch_up().await;
+            let kinds = capture.judge();
+            // AUTH, ASCONF-ACK, ASCONF.
+            assert!([15, 128, 193].iter().all(|kind| kinds.contains(kind)), "{kinds:?}");
+        }
+    };
+    std::thread::scope(|scope| {
+        let host = &hosts;
+        scope.spawn(move || on_host(host, LEFT, work)).join().expect("it ends");
+    });
+}
+
+#[test]
+fn usrsctp_takes_an_address_that_we_get_while_the_association_is_open() {
+    go_on_over_a_late_address(Late::We);
+}
+
+#[test]
+fn we_take_an_address_that_usrsctp_gets_while_the_association_is_open() {
+    go_on_over_a_late_address(Late::Peer);
 }
 
 /// What is sent last on a link that is captured.
@@ -301,7 +365,7 @@ impl Capture {
 
     /// Lets tshark judge every packet: none is malformed, every checksum is right, and all kinds of chunks
     /// are there that an association has.
-    fn judge(mut self) {
+    fn judge(mut self) -> std::collections::BTreeSet<u8> {
         let process = rustix::process::Pid::from_child(&self.dumpcap);
         rustix::process::kill_process(process, rustix::process::Signal::INT).expect("it runs");
         self.dumpcap.wait().expect("it ends");
@@ -324,6 +388,7 @@ impl Capture {
         for kind in [0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 14] {
             assert!(kinds.contains(&kind), "{kind} in {kinds:?}");
         }
+        kinds
     }
 }
 

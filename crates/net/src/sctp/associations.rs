@@ -3,6 +3,7 @@
 //! Like an endpoint it is told the time. Change something (hand over datagrams, the time, writes), then
 //! [`Associations::flush`], send what is in the outboxes, and call again at the next deadline.
 
+mod readdressing;
 mod upkeep;
 
 use std::collections::{HashMap, VecDeque};
@@ -50,7 +51,7 @@ pub struct Associations {
     local: Local,
     key: CookieKey,
     /// Who waits on which port.
-    listener: Option<(u16, Listener)>,
+    listener: Option<(u16, Arc<Config>, Listener)>,
     connections: Slab<Connection>,
     by_ends: HashMap<Ends, usize>,
     timers: Timers<usize>,
@@ -149,8 +150,8 @@ impl Associations {
 
     /// Lets anybody open associations to service `port`.
     pub fn listen(&mut self, port: u16, config: Arc<Config>) {
-        self.listener =
-            Some((port, Listener::new(config, self.key.clone(), self.local.announced())));
+        let listener = Listener::new(config.clone(), self.key.clone(), self.local.announced());
+        self.listener = Some((port, config, listener));
     }
 
     /// Opens an association to service `port` of the peer at `to`. `None` when no socket leads there or each
@@ -181,8 +182,9 @@ impl Associations {
         Some(ConnectionId(self.add(association, path, false)))
     }
 
-    fn add(&mut self, association: Association, path: Path, unaccepted: bool) -> usize {
+    fn add(&mut self, mut association: Association, path: Path, unaccepted: bool) -> usize {
         let ports = association.ports();
+        association.name_path(Paths::PRIMARY, self.ends(&path));
         let id = self.connections.insert(Connection {
             stream: Stream::new(association),
             paths: Paths::new(path),
@@ -216,7 +218,8 @@ impl Associations {
     }
 
     fn address(&self, id: usize, path: PathId) -> SocketAddr {
-        let known = self.connections[id].paths.get(path);
+        let paths = &self.connections[id].paths;
+        let known = paths.get(path).or_else(|| paths.first());
         known.map_or(([0, 0, 0, 0], 0).into(), |known| SocketAddr::new(known.ip(), known.to.port()))
     }
 
@@ -236,11 +239,12 @@ impl Associations {
         packet.ecn = ecn;
         let path = Path { socket, to: from };
         let ports = Ports { local: packet.destination_port, peer: packet.source_port };
-        let Some(&id) = self.by_ends.get(&(path.ip(), ports)) else {
+        let known = self.by_ends.get(&(path.ip(), ports)).copied();
+        let Some(id) = known.or_else(|| self.moved(now, path, ports, &packet)) else {
             return self.handle_unknown(now, path, packet);
         };
         let connection = &mut self.connections[id];
-        let Some(number) = connection.paths.find(path.ip()) else { return };
+        let Some(number) = connection.paths.find_at(path.socket, path.ip()) else { return };
         if connection.stream.endpoint.is_authentic(&packet) {
             connection.paths.seen(number, path);
         }
@@ -257,9 +261,9 @@ impl Associations {
         let entropy = (self.entropy)();
         let room = self.connections.len() < MOST_ASSOCIATIONS;
         let listener = self.listener.as_ref();
-        let listener = listener.filter(|(port, _)| room && *port == packet.destination_port);
+        let listener = listener.filter(|(port, ..)| room && *port == packet.destination_port);
         let answer = match listener {
-            Some((_, listener)) => listener.handle(now, Paths::PRIMARY, &[], &mut packet, entropy),
+            Some((.., listener)) => listener.handle(now, Paths::PRIMARY, &[], &mut packet, entropy),
             None => out_of_the_blue(&packet).map_or(Answer::Nothing, Answer::Reply),
         };
         match answer {

@@ -55,6 +55,7 @@ pub fn config(tuning: &Tuning) -> Result<Arc<Config>, BuildError> {
         max_init_retransmits: requests,
         heartbeat: HEARTBEAT,
         ecn: true,
+        asconf: true,
         controller: tuning.choice("sctp")?,
         ..Config::default()
     }))

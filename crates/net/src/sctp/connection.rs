@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::task::Poll;
 
 use bentpipe_transport::sctp::{Message, SendError};
@@ -24,6 +24,12 @@ pub enum PathChange {
     Down(SocketAddr),
     /// It answers again.
     Up(SocketAddr),
+    /// The peer has this address no more.
+    Deleted(IpAddr),
+    /// The peer has taken a change of this host's addresses.
+    Readdressed,
+    /// The peer refused a change of this host's addresses, for the reason with this code (RFC 5061, section 4.3).
+    ReaddressRefused(u16),
 }
 
 /// What an SCTP association can do that is more than a stream of bytes.

@@ -7,7 +7,8 @@ type Route = Box<dyn Fn(IpAddr) -> Option<IpAddr> + Send>;
 
 /// The sockets of this host by their addresses.
 pub struct Local {
-    sockets: Vec<SocketAddr>,
+    /// None where an address is gone: its place is for another one.
+    sockets: Vec<Option<SocketAddr>>,
     route: Route,
 }
 
@@ -18,12 +19,45 @@ impl Local {
         sockets: Vec<SocketAddr>,
         route: impl Fn(IpAddr) -> Option<IpAddr> + Send + 'static,
     ) -> Self {
-        Self { sockets, route: Box::new(route) }
+        Self { sockets: sockets.into_iter().map(Some).collect(), route: Box::new(route) }
     }
 
-    /// Number of sockets.
+    /// Number of places for sockets.
     pub fn count(&self) -> usize {
         self.sockets.len()
+    }
+
+    /// The addresses of all sockets.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.sockets.iter().flatten().copied().collect()
+    }
+
+    /// The address of a socket; none where it has that of any interface.
+    pub fn own(&self, socket: usize) -> Option<IpAddr> {
+        let address = self.sockets.get(socket)?.as_ref()?.ip().to_canonical();
+        (!address.is_unspecified()).then_some(address)
+    }
+
+    /// Where the socket of an address is.
+    pub fn place_of(&self, address: IpAddr) -> Option<usize> {
+        (0..self.sockets.len()).find(|place| self.own(*place) == Some(address.to_canonical()))
+    }
+
+    /// Another socket. Gives its place.
+    pub fn add(&mut self, socket: SocketAddr) -> usize {
+        let place = self.sockets.iter().position(Option::is_none).unwrap_or(self.sockets.len());
+        match self.sockets.get_mut(place) {
+            Some(free) => *free = Some(socket),
+            None => self.sockets.push(Some(socket)),
+        }
+        place
+    }
+
+    /// A socket is gone.
+    pub fn remove(&mut self, place: usize) {
+        if let Some(socket) = self.sockets.get_mut(place) {
+            *socket = None;
+        }
     }
 
     /// What the peer is told: the addresses, if there are several. A single one it sees, and behind a
@@ -32,6 +66,7 @@ impl Local {
         let addresses: Vec<_> = self
             .sockets
             .iter()
+            .flatten()
             .map(|socket| socket.ip().to_canonical())
             .filter(|address| !address.is_unspecified())
             .collect();
@@ -47,13 +82,13 @@ impl Local {
         };
         let source = (self.route)(ip);
         let chosen = |socket: &SocketAddr| source.is_some_and(|source| source == socket.ip());
-        let index = self
-            .sockets
-            .iter()
-            .position(|socket| fits(socket) && chosen(socket))
-            .or_else(|| self.sockets.iter().position(fits))?;
+        let sockets =
+            || self.sockets.iter().enumerate().filter_map(|(n, one)| Some((n, one.as_ref()?)));
+        let (index, socket) = sockets()
+            .find(|(_, socket)| fits(socket) && chosen(socket))
+            .or_else(|| sockets().find(|(_, socket)| fits(socket)))?;
         let to = match ip {
-            IpAddr::V4(v4) if self.sockets[index].is_ipv6() => v4.to_ipv6_mapped().into(),
+            IpAddr::V4(v4) if socket.is_ipv6() => v4.to_ipv6_mapped().into(),
             other => other,
         };
         Some((index, SocketAddr::new(to, port)))

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
 use bentpipe_transport::sctp::Config;
@@ -15,7 +15,7 @@ use super::local::Local;
 use crate::socket::Socket;
 use crate::task;
 use bentpipe_association::endpoint::Route;
-use bentpipe_association::host::{Handle, Shared};
+use bentpipe_association::host::{Handle, Shared, lock};
 use bentpipe_system::Clock;
 
 /// Batches received from each socket before what they ask for is sent.
@@ -25,11 +25,15 @@ const BATCHES: usize = 4;
 ///
 /// The host goes on in the background, on the runtime that it was made on, until the last clone and the
 /// last connection are gone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Node {
     handle: Arc<Handle<Associations>>,
-    addresses: Arc<[SocketAddr]>,
+    changes: Arc<Changes>,
+    port: u16,
 }
+
+/// Sockets that come and go, with their places, until the task takes note.
+type Changes = Mutex<Vec<(usize, Option<Socket>)>>;
 
 impl Node {
     /// A host at these addresses, at least one, each of which is a path to it. They have the same UDP port,
@@ -60,13 +64,49 @@ impl Node {
         let clock = Clock::start();
         let associations = Associations::new(local, Box::new(entropy));
         let shared = Arc::new(Shared::new(associations, Arc::new(clock)));
-        let task = run(sockets, shared.clone(), clock);
-        Ok(Self { handle: task::run(shared, Arc::default(), task), addresses: bound.into() })
+        let changes = Arc::<Changes>::default();
+        let task = run(sockets, changes.clone(), shared.clone(), clock);
+        Ok(Self { handle: task::run(shared, Arc::default(), task), changes, port })
     }
 
     /// The addresses that it is bound to.
-    pub fn local_addrs(&self) -> &[SocketAddr] {
-        &self.addresses
+    pub fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.handle.shared.endpoint().addresses()
+    }
+
+    /// The host has another address: peers are told, and their answers go there, too (RFC 5061). With `set_primary` data go to
+    /// and from it first. [`Messages::path_change`](super::Messages::path_change) says what a peer made of it; one that takes
+    /// no changes goes on with the addresses it knows.
+    ///
+    /// # Errors
+    /// When it is no address of this machine, or its port is taken.
+    pub fn add_address(&self, address: IpAddr, set_primary: bool) -> io::Result<()> {
+        let socket = Socket::bind(SocketAddr::new(address, self.port))?;
+        let bound = socket.local_addr()?;
+        let shared = &self.handle.shared;
+        let place = shared.endpoint().add_address(shared.now(), bound, set_primary);
+        self.change(place, Some(socket));
+        Ok(())
+    }
+
+    /// The host has an address no more, or soon will not: peers are told. What was under way there leaves from another one.
+    ///
+    /// # Errors
+    /// When the host is not bound to it.
+    pub fn remove_address(&self, address: IpAddr) -> io::Result<()> {
+        let shared = &self.handle.shared;
+        let place = shared.endpoint().remove_address(shared.now(), address);
+        let place = place.ok_or_else(|| {
+            let said = format!("{address}: this host is not bound to it");
+            io::Error::new(io::ErrorKind::AddrNotAvailable, said)
+        })?;
+        self.change(place, None);
+        Ok(())
+    }
+
+    fn change(&self, place: usize, socket: Option<Socket>) {
+        lock(&self.changes).push((place, socket));
+        self.handle.shared.changed.notify_one();
     }
 
     /// What became of packets that belong to no association.
@@ -111,6 +151,24 @@ impl Node {
     }
 }
 
+/// A socket, and whether it has no room for what there is to send.
+struct Place {
+    socket: Socket,
+    full: bool,
+}
+
+impl Place {
+    const fn new(socket: Socket) -> Self {
+        Self { socket, full: false }
+    }
+}
+
+impl std::fmt::Debug for Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Node").field("handle", &self.handle).finish_non_exhaustive()
+    }
+}
+
 /// The address from which the system would reach another one. Nothing is sent.
 #[expect(clippy::disallowed_methods, reason = "this is where sockets come in")]
 fn source_towards(peer: IpAddr) -> Option<IpAddr> {
@@ -124,14 +182,23 @@ fn source_towards(peer: IpAddr) -> Option<IpAddr> {
 }
 
 /// Runs sockets and their associations for ever.
-async fn run(mut sockets: Vec<Socket>, shared: Arc<Shared<Associations>>, clock: Clock) {
-    let mut full = vec![false; sockets.len()];
+async fn run(
+    sockets: Vec<Socket>,
+    changes: Arc<Changes>,
+    shared: Arc<Shared<Associations>>,
+    clock: Clock,
+) {
+    let mut places: Vec<_> = sockets.into_iter().map(|socket| Some(Place::new(socket))).collect();
     loop {
-        let deadline = turn(&mut sockets, &mut full, &shared);
+        for (place, socket) in lock(&changes).drain(..) {
+            places.resize_with(places.len().max(place + 1), || None);
+            places[place] = socket.map(Place::new);
+        }
+        let deadline = turn(&mut places, &shared);
         let ready = poll_fn(|cx| {
-            let ready = |(socket, full): (&Socket, &bool)| socket.poll_ready(cx, *full).is_ready();
+            let ready = |place: &Place| place.socket.poll_ready(cx, place.full).is_ready();
             // All are asked, so that each can wake this task.
-            let ready = sockets.iter().zip(&full).map(ready).fold(false, |any, one| any | one);
+            let ready = places.iter().flatten().map(ready).fold(false, |any, one| any | one);
             if ready { Poll::Ready(()) } else { Poll::Pending }
         });
         tokio::select! {
@@ -143,14 +210,11 @@ async fn run(mut sockets: Vec<Socket>, shared: Arc<Shared<Associations>>, clock:
 }
 
 /// Receives, lets the time pass, sends. Returns the next deadline and notes which sockets are full.
-fn turn(
-    sockets: &mut [Socket],
-    full: &mut [bool],
-    shared: &Shared<Associations>,
-) -> Option<Instant> {
+fn turn(places: &mut [Option<Place>], shared: &Shared<Associations>) -> Option<Instant> {
     let mut endpoint = shared.endpoint();
     let now = shared.now();
-    for (index, socket) in sockets.iter_mut().enumerate() {
+    for (index, place) in places.iter_mut().enumerate() {
+        let Some(Place { socket, .. }) = place else { continue };
         for _ in 0..BATCHES {
             let each = |from: Route, ecn, bytes: &[u8]| {
                 endpoint.handle_datagram(now, index, from.address, ecn, bytes);
@@ -162,7 +226,8 @@ fn turn(
     }
     endpoint.handle_timeout(now);
     endpoint.flush(now);
-    for (index, (socket, full)) in sockets.iter().zip(full).enumerate() {
+    for (index, place) in places.iter_mut().enumerate() {
+        let Some(Place { socket, full }) = place else { continue };
         *full = socket.send_all(endpoint.outbox(index), |_| {});
         if !*full && !endpoint.outbox_fragmented(index).is_empty() {
             *full = socket.send_all_fragmented(endpoint.outbox_fragmented(index));

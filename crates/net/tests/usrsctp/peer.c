@@ -5,6 +5,8 @@
  *
  * peer connect|listen UDP_PORT REMOTE_UDP_PORT PEER_ADDRESS MEGABYTES STREAMS MESSAGE ADDRESS...
  *
+ * An address with a + in front is one that it gets when the association is open.
+ *
  * It says "ready" when it can be reached, then "open", a line for each path that changes, and at the
  * end what it received. The exit code is 0 if all of it was right and in order.
  */
@@ -137,6 +139,19 @@ static void set(struct socket *s, int level, int name, const void *value, sockle
 		fail("setsockopt");
 }
 
+/* Binds the addresses that it has from the start, or those that it gets later. */
+static void bind_all(int argc, char **argv, unsigned port, int later)
+{
+	for (int i = 8; i < argc; i++) {
+		int is_later = argv[i][0] == '+';
+		if (is_later != later)
+			continue;
+		struct sockaddr_in own = address(argv[i] + is_later, port);
+		if (usrsctp_bindx(sock, (struct sockaddr *)&own, 1, SCTP_BINDX_ADD_ADDR) < 0)
+			fail("bindx");
+	}
+}
+
 static void debug(const char *format, ...)
 {
 	va_list list;
@@ -189,11 +204,7 @@ int main(int argc, char **argv)
 	set(sock, IPPROTO_SCTP, SCTP_REMOTE_UDP_ENCAPS_PORT, &encaps, sizeof encaps);
 
 	unsigned port = connects ? 5001 : SCTP_PORT;
-	for (int i = 8; i < argc; i++) {
-		struct sockaddr_in own = address(argv[i], port);
-		if (usrsctp_bindx(sock, (struct sockaddr *)&own, 1, SCTP_BINDX_ADD_ADDR) < 0)
-			fail("bindx");
-	}
+	bind_all(argc, argv, port, 0);
 	if (connects) {
 		struct sockaddr_in to = address(argv[4], SCTP_PORT);
 		printf("ready\n");
@@ -214,6 +225,7 @@ int main(int argc, char **argv)
 	}
 	printf("open\n");
 	fflush(stdout);
+	bind_all(argc, argv, port, 1);
 
 	pthread_t thread;
 	if (pthread_create(&thread, NULL, sender, NULL) != 0)

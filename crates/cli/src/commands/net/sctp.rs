@@ -90,6 +90,10 @@ async fn log_path_changes(connection: &Connection, bar: &Bar) -> Never {
             PathChange::Confirmed(_) => {}
             PathChange::Down(address) => bar.say(&format!("the path to {address} is down")),
             PathChange::Up(address) => bar.say(&format!("the path to {address} is up")),
+            PathChange::Deleted(address) => {
+                bar.say(&format!("the peer has the address {address} no more"));
+            }
+            PathChange::Readdressed | PathChange::ReaddressRefused(_) => {}
         }
     }
 }

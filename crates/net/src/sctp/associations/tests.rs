@@ -26,6 +26,8 @@ struct World {
     count: u64,
     /// Networks that carry nothing.
     down: Vec<u8>,
+    /// Addresses that nobody has any more.
+    gone: Vec<IpAddr>,
     /// The UDP port that a translator puts in front of the client.
     translated: Option<u16>,
     /// Longest datagram that networks carry in one.
@@ -59,7 +61,7 @@ impl World {
         };
         let mut endpoints = [endpoint(CLIENT), endpoint(SERVER)];
         endpoints[SERVER].listen(PORT, settings());
-        let (down, in_flight) = (Vec::new(), BTreeMap::new());
+        let (down, gone, in_flight) = (Vec::new(), Vec::new(), BTreeMap::new());
         Self {
             now: Instant::ZERO,
             endpoints,
@@ -67,6 +69,7 @@ impl World {
             in_flight,
             count: 0,
             down,
+            gone,
             translated: None,
             carries: 1472,
             marks: 0,
@@ -79,7 +82,8 @@ impl World {
         let IpAddr::V4(ip) = to.ip() else { return };
         let network = ip.octets()[2];
         let host = usize::from(ip.octets()[3] - 1);
-        if self.down.contains(&network) {
+        let is_gone = |address: SocketAddr| self.gone.contains(&address.ip());
+        if self.down.contains(&network) || is_gone(to) || is_gone(from) {
             return;
         }
         if let Some(port) = self.translated {
@@ -93,7 +97,8 @@ impl World {
             (ecn, self.marks) = (Ecn::Congestion, self.marks - 1);
         }
         self.count += 1;
-        let in_flight = (host, usize::from(network), from, ecn, bytes);
+        let socket = self.sockets[host].iter().position(|socket| socket.ip() == to.ip());
+        let in_flight = (host, socket.expect("whose it is"), from, ecn, bytes);
         self.in_flight.insert((self.now + DELAY, self.count), in_flight);
     }
 
@@ -244,6 +249,83 @@ fn the_peers_other_address_carries_on_while_the_first_is_dark() {
     );
     world.down = vec![1];
     assert!(world.transfer([SERVER, CLIENT], ids, &data(2_000_000)));
+}
+
+/// The client has another address, and the first no more.
+fn move_client(world: &mut World, [from, to]: [u8; 2]) {
+    let now = world.now;
+    world.gone.push(at(from, CLIENT).ip());
+    let client = &mut world.endpoints[CLIENT];
+    let place = client.add_address(now, at(to, CLIENT), true);
+    assert_eq!(
+        client.remove_address(now, at(from, CLIENT).ip()).map(|gone| gone != place),
+        Some(true)
+    );
+    world.sockets[CLIENT].resize(place + 1, at(to, CLIENT));
+    world.sockets[CLIENT][place] = at(to, CLIENT);
+}
+
+#[test]
+fn a_host_that_moves_keeps_its_associations_and_leaves_nothing_behind() {
+    let mut world = World::new(1);
+    let ids = world.opened();
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
+    for network in 0..20 {
+        move_client(&mut world, [network, network + 1]);
+        assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)), "network {network}");
+        assert!(world.transfer([SERVER, CLIENT], ids, &data(100_000)), "network {network}");
+        let changes = world.changes(ids[CLIENT]);
+        assert!(changes.contains(&PathChange::Readdressed), "{changes:?}");
+        assert!(!changes.iter().any(|change| matches!(change, PathChange::Down(_))));
+    }
+    let server = &world.endpoints[SERVER];
+    assert_eq!(server.by_ends.len(), 1, "the peer has one address");
+    assert_eq!(server.connections[ids[SERVER].0].paths.iter().count(), 1);
+    for (host, id) in ids.into_iter().enumerate() {
+        world.endpoints[host].release(world.now, id);
+    }
+    assert!(
+        world.run(|world| world.endpoints.iter().all(|endpoint| endpoint.connections.is_empty()))
+    );
+    assert!(world.endpoints.iter().all(|endpoint| endpoint.by_ends.is_empty()));
+}
+
+#[test]
+fn nobody_takes_an_association_away_without_its_key() {
+    let mut world = World::new(1);
+    let ids = world.opened();
+    let stranger = SocketAddr::from(([10, 0, 66, 66], 9899));
+    world.gone.push(stranger.ip());
+    let server = &mut world.endpoints[SERVER];
+    let &(_, ports) = server.by_ends.keys().next().expect("an association");
+    let asconf = sctp::Chunk::Asconf(Box::new(sctp::Asconf {
+        serial: bentpipe_units::Seq32::new(1),
+        known: at(0, CLIENT).ip(),
+        requests: vec![sctp::AsconfRequest {
+            correlation: 1,
+            change: sctp::AddressChange::Add(stranger.ip()),
+        }],
+    }));
+    let covered = sctp::bytes_of(std::slice::from_ref(&asconf));
+    let code = Bytes::from_static(&[7; 32]);
+    let auth = sctp::Auth { key: 0, algorithm: 3, code, covered };
+    for tag in [0, 1, u32::MAX] {
+        let packet = Packet {
+            source_port: ports.peer,
+            destination_port: ports.local,
+            tag,
+            chunks: [sctp::Chunk::Auth(Box::new(auth.clone())), asconf.clone()]
+                .into_iter()
+                .collect(),
+            ..Packet::default()
+        };
+        let mut bytes = bytes::BytesMut::new();
+        sctp::encode(&packet, &mut bytes);
+        server.handle_datagram(world.now, 0, stranger, Ecn::NotCapable, &bytes);
+    }
+    assert_eq!(server.by_ends.len(), 1);
+    assert_eq!(server.connections[ids[SERVER].0].paths.iter().count(), 1);
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(10_000)));
 }
 
 #[test]

@@ -1,29 +1,34 @@
 //! What follows from what happened to an association: its paths, news of them, its end.
 
+use std::net::IpAddr;
+
 use bentpipe_transport::sctp::Notice;
 use bentpipe_transport::{Endpoint as _, Event, Failure};
 use bentpipe_units::Instant;
 
-use super::{Associations, Local, MOST_CHANGES, Path, Paths};
+use super::{Associations, Local, MOST_CHANGES, Path};
 use crate::sctp::PathChange;
 
 impl Associations {
     /// The peer has named its addresses: each is a path.
     pub(super) fn learn(&mut self, now: Instant, id: usize) {
         let connection = &mut self.connections[id];
-        let ports = connection.stream.endpoint.ports();
-        let Some(&primary) = connection.paths.get(Paths::PRIMARY) else { return };
         connection.learned = true;
         for named in connection.stream.endpoint.peer_addresses().to_vec() {
-            let ip = named.to_canonical();
-            if connection.paths.find(ip).is_some() || !Local::may_be_named(primary.ip(), ip) {
-                continue;
-            }
-            let Some((socket, to)) = self.local.path_to(ip, primary.to.port()) else { continue };
-            let number = connection.paths.add(Path { socket, to });
-            connection.stream.endpoint.add_path(now, number);
-            // Nobody takes packets away from another association by naming its peer.
-            self.by_ends.entry((ip, ports)).or_insert(id);
+            self.learn_address(now, id, named);
+        }
+    }
+
+    /// The peer has this address: a path leads there.
+    fn learn_address(&mut self, now: Instant, id: usize, named: IpAddr) {
+        let ip = named.to_canonical();
+        let connection = &self.connections[id];
+        let Some(&first) = connection.paths.first() else { return };
+        if connection.paths.find(ip).is_some() || !Local::may_be_named(first.ip(), ip) {
+            return;
+        }
+        if let Some((socket, to)) = self.local.path_to(ip, first.to.port()) {
+            self.add_path(now, id, Path { socket, to });
         }
     }
 
@@ -34,6 +39,17 @@ impl Associations {
                 Notice::PathConfirmed(path) => PathChange::Confirmed(self.address(id, path)),
                 Notice::PathInactive(path) => PathChange::Down(self.address(id, path)),
                 Notice::PathActive(path) => PathChange::Up(self.address(id, path)),
+                Notice::PeerAddressAdded(address) => {
+                    self.learn_address(now, id, address);
+                    self.mark_dirty(id);
+                    continue;
+                }
+                Notice::PeerAddressDeleted(address) => {
+                    self.forget_address(id, address);
+                    PathChange::Deleted(address)
+                }
+                Notice::Readdressed => PathChange::Readdressed,
+                Notice::ReaddressRefused(code) => PathChange::ReaddressRefused(code),
                 Notice::Restarted => {
                     // What was in flight is lost, and no stream of bytes goes on without it.
                     let stream = &mut self.connections[id].stream;
