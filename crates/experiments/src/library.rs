@@ -54,6 +54,7 @@ static EXPERIMENTS: &[Entry] = entries![
     "experiments/e38",
     "experiments/e39",
     "experiments/e40",
+    "experiments/e41",
 ];
 
 /// The texts of the experiments, in order.

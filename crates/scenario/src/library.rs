@@ -54,6 +54,7 @@ static SCENARIOS: &[Entry] = entries![
     "sctp/crowd-geo",
     "sctp/slow-start",
     "sctp/two-behind-red",
+    "sctp/handover",
 ];
 
 /// The scenarios by name.
