@@ -11,7 +11,7 @@ use bentpipe_link::Streams;
 use bentpipe_transport::tcp::FastPath;
 use bentpipe_transport::{Endpoint, Event, Host, NetworkFeedback, PathId, drain, drain_untimed};
 use bentpipe_units::Instant;
-use bentpipe_wire::icmp::PacketTooBig;
+use bentpipe_wire::icmp::{Message, News};
 use bentpipe_wire::xcp::Header;
 use bentpipe_wire::{Segment, sctp, tcp};
 
@@ -239,7 +239,7 @@ impl Endpoints {
         }
         if let Segment::Icmp(message) = packet.segment {
             network.release(id);
-            return self.handle_packet_too_big(now, network, node, &message);
+            return self.handle_icmp(now, network, node, &message);
         }
         let mut segment = mem::take(&mut packet.segment);
         network.release(id);
@@ -312,15 +312,15 @@ impl Endpoints {
         }
     }
 
-    /// A router says that a packet of some end of a node was too big.
-    fn handle_packet_too_big(
+    /// A router says what became of a packet of some end of a node.
+    fn handle_icmp(
         &mut self,
         now: Instant,
         network: &mut Network<'_>,
         node: u16,
-        message: &PacketTooBig,
+        message: &Message,
     ) {
-        let PacketTooBig { mtu, packet } = message;
+        let Message { news, packet } = message;
         let protocol = match packet.protocol {
             tcp::PROTOCOL => Protocol::TCP,
             sctp::PROTOCOL => Protocol::SCTP,
@@ -331,7 +331,13 @@ impl Endpoints {
         let end = &mut self.ends[index as usize];
         let path = end.path_of(node, peer);
         if let Some(connection) = &mut end.endpoint {
-            connection.endpoint_mut().handle_packet_too_big(now, path, *mtu, packet.number);
+            let endpoint = connection.endpoint_mut();
+            match *news {
+                News::TooBig { mtu } => {
+                    endpoint.handle_packet_too_big(now, path, mtu, packet.number);
+                }
+                News::Congestion => endpoint.handle_source_quench(now, packet.number),
+            }
             self.drain(now, network, index);
         }
     }

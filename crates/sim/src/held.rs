@@ -3,11 +3,13 @@
 use bentpipe_link::LossCause;
 use bentpipe_link::queue::{Cumulative, FlowKey, Held, Packets};
 use bentpipe_units::{ByteCount, Instant, Seq32};
+use bentpipe_wire::icmp::Quoted;
 use bentpipe_wire::xcp::{RateChange, Request};
 use bentpipe_wire::{Segment, tcp};
 
 use crate::channel::Channel;
 use crate::packet::{Arena, Packet, PacketId};
+use crate::quoted::quote;
 use crate::{Encapsulation, wire_mode};
 
 /// What a queue knows of the packet, which waits for line `line` of its MAC.
@@ -35,13 +37,41 @@ pub(crate) struct InMac<'a> {
     pub(crate) lines: &'a [u32],
     /// What departs, to be sent on when the MAC has been left alone.
     pub(crate) departures: &'a mut Vec<(Held, Instant)>,
+    /// For each channel the node before it, where that tells senders of congestion by messages.
+    pub(crate) tellers: &'a [Option<u16>],
+    /// What they tell, to be sent when the MAC has been left alone.
+    pub(crate) quenches: &'a mut Vec<Quench>,
     pub(crate) encapsulation: Encapsulation,
     pub(crate) wire: bool,
+}
+
+/// A message that a packet met congestion.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quench {
+    /// The node that sends it, and the one it is for.
+    pub(crate) nodes: [u16; 2],
+    pub(crate) packet: Quoted,
 }
 
 impl InMac<'_> {
     fn channel(&mut self, packet: &Held) -> &mut Channel {
         &mut self.channels[self.lines[usize::from(packet.line)] as usize]
+    }
+}
+
+impl InMac<'_> {
+    /// The message that takes the place of a mark: to TCP alone, which hears it.
+    fn quench(&mut self, packet: &Held) -> Option<Quench> {
+        let channel = self.lines[usize::from(packet.line)] as usize;
+        let teller = self.tellers.get(channel).copied().flatten()?;
+        let marked = self.arena.get_mut(packet.id);
+        let tells = matches!(marked.segment, Segment::Tcp(_)) && !marked.corrupt;
+        // What a node says to itself needs no message.
+        if !tells || marked.from == teller {
+            return None;
+        }
+        let quoted = quote(&marked.segment, marked.from, marked.to, marked.len)?;
+        Some(Quench { nodes: [teller, marked.from], packet: quoted })
     }
 }
 
@@ -57,7 +87,10 @@ impl Packets for InMac<'_> {
     }
 
     fn mark(&mut self, packet: &Held) {
-        if self.arena.get_mut(packet.id).segment.mark() {
+        if let Some(quench) = self.quench(packet) {
+            self.quenches.push(quench);
+            self.channel(packet).summary.marked += 1;
+        } else if self.arena.get_mut(packet.id).segment.mark() {
             self.channel(packet).summary.marked += 1;
         }
     }

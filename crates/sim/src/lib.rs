@@ -41,6 +41,7 @@ mod packet;
 mod product;
 pub mod program;
 mod proxies;
+mod quoted;
 mod routes;
 mod runner;
 mod shapers;

@@ -3,6 +3,7 @@
 mod first_link;
 mod packet_too_big;
 mod passing;
+mod quenches;
 pub(crate) mod queues;
 mod unseen;
 
@@ -24,7 +25,7 @@ use crate::channel::Channel;
 use crate::cut_through::{CutThrough, only_feeders};
 use crate::events::{EventQueue, Slot};
 use crate::flows::low_ports;
-use crate::held::{InMac, describe};
+use crate::held::{InMac, Quench, describe};
 use crate::macs::Macs;
 use crate::observer::Observer;
 use crate::outages::Outages;
@@ -51,6 +52,10 @@ pub(crate) struct Network<'o> {
     low: BTreeSet<u16>,
     /// What each channel carries at most; empty when all carry everything.
     narrow: Vec<Option<MtuSpec>>,
+    /// For each channel the node before it, where that tells senders of congestion; empty when none does.
+    tellers: Vec<Option<u16>>,
+    /// What they have to tell.
+    quenches: Vec<Quench>,
     /// Links that tell how they are.
     outages: Outages,
     /// What moves, where a constellation carries the flows.
@@ -128,6 +133,8 @@ impl<'o> Network<'o> {
             low: low_ports(&spec.flows),
             near_ends: ends.iter().map(|(from, _)| *from as u16).collect(),
             narrow,
+            tellers: quenches::tellers(spec),
+            quenches: Vec::new(),
             outages: Outages::new(spec),
             topology,
             encapsulation: spec.encapsulation,
@@ -335,13 +342,21 @@ impl<'o> Network<'o> {
         index: u32,
         change: impl FnOnce(&mut dyn Mac, &mut dyn Packets),
     ) {
-        let Self { macs, arena, channels, encapsulation, wire, .. } = self;
+        let Self { macs, arena, channels, tellers, quenches, encapsulation, wire, .. } = self;
         macs.with(index, |mac, lines, departures| {
             let (encapsulation, wire) = (*encapsulation, *wire);
-            change(
-                mac,
-                &mut InMac { now, arena, channels, lines, departures, encapsulation, wire },
-            );
+            let mut packets = InMac {
+                now,
+                arena,
+                channels,
+                lines,
+                departures,
+                tellers,
+                quenches,
+                encapsulation,
+                wire,
+            };
+            change(mac, &mut packets);
         });
         let departures = self.macs.take_departures();
         for (held, at) in &departures {
@@ -349,6 +364,7 @@ impl<'o> Network<'o> {
         }
         self.macs.put_back(departures);
         self.macs.set_timer(now, index, &mut self.queue);
+        self.send_quenches(now);
     }
 
     /// A packet leaves its MAC at `at`.

@@ -119,6 +119,9 @@ pub struct LinkSpec {
     /// The ends of connections at its two nodes learn at once when a blackout of it begins or ends: they are told
     /// so if it is the first link on their way to the peer. Of no effect with a constellation.
     pub tells_state: bool,
+    /// A queue before it tells senders of TCP of congestion by a message, in place of a mark on the packet (BECN). Of no
+    /// effect with a constellation, and on packets of the node where the queue is.
+    pub becn: bool,
 }
 
 /// The longest packet that a link carries, and what becomes of longer ones: nobody cuts packets.

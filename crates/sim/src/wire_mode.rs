@@ -119,7 +119,7 @@ mod tests {
             ports: (7, 8),
             number: 9,
         };
-        let icmp = Segment::Icmp(icmp::PacketTooBig { mtu: 1000, packet });
+        let icmp = Segment::Icmp(icmp::Message { news: icmp::News::TooBig { mtu: 1000 }, packet });
         [Segment::Tcp(marked), Segment::Xstp(xstp), Segment::Sctp(sctp), Segment::Udp(udp), icmp]
     }
 

@@ -33,6 +33,7 @@ fn spec(seconds: u64, protocol: Protocol, forward: &[ModelSpec], queue: QueueLim
             return_link,
             mtu: None,
             tells_state: false,
+            becn: false,
         }
     };
     RunSpec {

@@ -205,6 +205,10 @@ pub trait NetworkFeedback: Endpoint {
     /// number, in SCTP the verification tag.
     fn handle_packet_too_big(&mut self, _now: Instant, _path: PathId, _mtu: u16, _number: u32) {}
 
+    /// A router says that a packet which this end sent met congestion and went on: the message stands for a mark on it.
+    /// `number` is as above.
+    fn handle_source_quench(&mut self, _now: Instant, _number: u32) {}
+
     /// The link-layer says that the link beside this host went down, or is up again.
     fn handle_link_state(&mut self, _now: Instant, _up: bool) {}
 }

@@ -1,4 +1,5 @@
-//! The message of ICMP that a packet was too long for a link (RFC 792; RFC 1191, section 4).
+//! Messages of ICMP about a packet: that it was too long for a link (RFC 792; RFC 1191, section 4), and that a router is
+//! congested.
 
 use std::net::Ipv4Addr;
 
@@ -14,7 +15,9 @@ pub const LENGTH: usize = HEADER + IP_HEADER + 8;
 const HEADER: usize = 8;
 const IP_HEADER: usize = 20;
 /// "Destination unreachable" and "fragmentation needed and DF set".
-const TYPE_AND_CODE: [u8; 2] = [3, 4];
+const PACKET_TOO_BIG: [u8; 2] = [3, 4];
+/// "Source Quench", deprecated by RFC 6633.
+const SOURCE_QUENCH: [u8; 2] = [4, 0];
 /// Version 4, a header of five words.
 const VERSION_AND_LENGTH: u8 = 0x45;
 /// The flag that forbids routers to cut the packet.
@@ -22,13 +25,25 @@ const DONT_FRAGMENT: u16 = 0x4000;
 /// What is left of the hop limit, as far as anybody cares.
 const HOP_LIMIT: u8 = 64;
 
-/// A router had to drop a packet that was longer than what the next link carries.
+/// What a router tells the sender of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PacketTooBig {
-    /// The longest packet that the link carries, in bytes with the IP header.
-    pub mtu: u16,
-    /// The packet that was dropped.
+pub struct Message {
+    /// What became of the packet.
+    pub news: News,
+    /// The packet.
     pub packet: Quoted,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// It was longer than what the next link carries, and was dropped.
+    TooBig {
+        /// The longest packet that the link carries, in bytes with the IP header.
+        mtu: u16,
+    },
+    /// It met congestion and went on: the message stands for the mark that the packet would have got.
+    Congestion,
 }
 
 /// What the message quotes of a packet.
@@ -61,16 +76,20 @@ pub enum DecodeError {
     #[error("the checksum does not match")]
     Checksum,
     /// It is another message, or quotes something else than a plain header of IPv4.
-    #[error("not the message that a packet is too long")]
+    #[error("not a message that a packet is too long or met congestion")]
     Other,
 }
 
 /// Appends the bytes of a message, [`LENGTH`] of them, to `out`.
-pub fn encode(message: &PacketTooBig, out: &mut BytesMut) {
+pub fn encode(message: &Message, out: &mut BytesMut) {
     let start = out.len();
-    out.put_slice(&TYPE_AND_CODE);
+    let (type_and_code, mtu) = match message.news {
+        News::TooBig { mtu } => (PACKET_TOO_BIG, mtu),
+        News::Congestion => (SOURCE_QUENCH, 0),
+    };
+    out.put_slice(&type_and_code);
     out.put_u32(0); // the checksum, below, and two unused bytes
-    out.put_u16(message.mtu);
+    out.put_u16(mtu);
     let packet = &message.packet;
     out.put_u8(VERSION_AND_LENGTH);
     out.put_u8(0);
@@ -96,7 +115,7 @@ pub fn encode(message: &PacketTooBig, out: &mut BytesMut) {
 /// # Errors
 ///
 /// See [`DecodeError`].
-pub fn decode(mut bytes: Bytes) -> Result<PacketTooBig, DecodeError> {
+pub fn decode(mut bytes: Bytes) -> Result<Message, DecodeError> {
     let length = bytes.len();
     if length != LENGTH {
         return Err(DecodeError::Length { length });
@@ -104,10 +123,15 @@ pub fn decode(mut bytes: Bytes) -> Result<PacketTooBig, DecodeError> {
     if Checksum::of(&bytes) != 0 {
         return Err(DecodeError::Checksum);
     }
-    let is_this = bytes.starts_with(&TYPE_AND_CODE);
+    let type_and_code = [bytes[0], bytes[1]];
     bytes.advance(HEADER - 2);
     let mtu = bytes.get_u16();
-    if !is_this || bytes.get_u8() != VERSION_AND_LENGTH {
+    let news = match type_and_code {
+        PACKET_TOO_BIG => News::TooBig { mtu },
+        SOURCE_QUENCH if mtu == 0 => News::Congestion,
+        _ => return Err(DecodeError::Other),
+    };
+    if bytes.get_u8() != VERSION_AND_LENGTH {
         return Err(DecodeError::Other);
     }
     bytes.advance(1);
@@ -118,17 +142,14 @@ pub fn decode(mut bytes: Bytes) -> Result<PacketTooBig, DecodeError> {
     let (source, destination) = (bytes.get_u32().into(), bytes.get_u32().into());
     let ports = (bytes.get_u16(), bytes.get_u16());
     let number = bytes.get_u32();
-    Ok(PacketTooBig {
-        mtu,
-        packet: Quoted { source, destination, protocol, length, ports, number },
-    })
+    Ok(Message { news, packet: Quoted { source, destination, protocol, length, ports, number } })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn message() -> PacketTooBig {
+    fn message() -> Message {
         let packet = Quoted {
             source: Ipv4Addr::new(10, 0, 0, 1),
             destination: Ipv4Addr::new(10, 0, 0, 4),
@@ -137,7 +158,7 @@ mod tests {
             ports: (49_152, 5002),
             number: 0xdead_beef,
         };
-        PacketTooBig { mtu: 1000, packet }
+        Message { news: News::TooBig { mtu: 1000 }, packet }
     }
 
     fn encoded() -> Bytes {
@@ -157,6 +178,15 @@ mod tests {
         assert_eq!(Checksum::of(&bytes[8..28]), 0);
         assert_eq!(bytes[32..], [0xde, 0xad, 0xbe, 0xef]);
         assert_eq!(decode(bytes), Ok(message()));
+    }
+
+    #[test]
+    fn congestion_is_told_by_the_message_of_rfc_792() {
+        let mut out = BytesMut::new();
+        let message = Message { news: News::Congestion, ..message() };
+        encode(&message, &mut out);
+        assert_eq!(out[..2], [4, 0]);
+        assert_eq!(decode(out.freeze()), Ok(message));
     }
 
     #[test]

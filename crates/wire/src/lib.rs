@@ -47,7 +47,7 @@ pub enum Segment {
     /// A datagram of UDP.
     Udp(udp::Datagram),
     /// A message of ICMP about a packet that was too long.
-    Icmp(icmp::PacketTooBig),
+    Icmp(icmp::Message),
 }
 
 // Packets of the simulator have no room for more.

@@ -85,6 +85,7 @@ pub(super) fn cables(stations: &[Station]) -> Vec<LinkSpec> {
         return_link: Vec::new(),
         mtu: None,
         tells_state: false,
+        becn: false,
     };
     connect(stations).iter().map(|c| cable([c.a as usize, c.b as usize])).collect()
 }

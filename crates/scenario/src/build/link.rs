@@ -59,6 +59,19 @@ pub(super) fn link(
         }
     }
     let mtu = mtu(file, name, table)?;
+    if table.becn {
+        if file.constellation.is_some() {
+            return problem(
+                &["links", name, "becn"],
+                "with a constellation no queue tells senders",
+            );
+        }
+        if held == [false; 2] {
+            let message =
+                "no queue of the link marks: give it a discipline like \"red\" or \"fuzzy\"";
+            return problem(&["links", name, "becn"], message);
+        }
+    }
     let own = [&table.forward_link, &table.return_link];
     let fades = !table.fades.is_empty()
         || own.into_iter().flatten().any(|own| own.fades.as_ref().is_some_and(|f| !f.is_empty()));
@@ -74,8 +87,8 @@ pub(super) fn link(
         direction(name, "forward", table, table.forward_link.as_ref(), held[0], origin)?,
         direction(name, "return", table, table.return_link.as_ref(), held[1], origin)?,
     ];
-    let (name, tells_state) = (name.to_owned(), table.link_state);
-    Ok(LinkSpec { name, ends, forward_link, return_link, mtu, tells_state })
+    let (name, tells_state, becn) = (name.to_owned(), table.link_state, table.becn);
+    Ok(LinkSpec { name, ends, forward_link, return_link, mtu, tells_state, becn })
 }
 
 /// What a link carries at most.

@@ -52,6 +52,10 @@ pub struct LinkTable {
     /// Hosts beside it learn at once when it goes down and when it is up again. Not with a constellation.
     #[serde(default)]
     pub link_state: bool,
+    /// A queue that would mark a packet of TCP tells its sender by a message of ICMP in place of that (BECN). Not with a
+    /// constellation.
+    #[serde(default)]
+    pub becn: bool,
     /// Drops or delays of chosen packets. Each direction counts its own packets.
     #[serde(default)]
     pub script: Vec<RuleTable>,

@@ -2,12 +2,12 @@
 
 use bentpipe_link::LossCause;
 use bentpipe_units::Instant;
-use bentpipe_wire::icmp::{PacketTooBig, Quoted};
-use bentpipe_wire::{Segment, tcp};
+use bentpipe_wire::Segment;
+use bentpipe_wire::icmp::{Message, News};
 
 use super::Network;
-use crate::envelope::address;
 use crate::packet::Label;
+use crate::quoted::quote;
 use crate::{MtuSpec, RunSpec};
 
 /// What each channel carries at most; empty when all of them carry everything.
@@ -54,27 +54,10 @@ impl Network<'_> {
         let quoted = quote(&dropped.segment, from, to, len).filter(|_| tells);
         self.arena.release(packet);
         if let Some(packet) = quoted {
-            *self.place() = Segment::Icmp(PacketTooBig { mtu: mtu.bytes, packet });
+            *self.place() =
+                Segment::Icmp(Message { news: News::TooBig { mtu: mtu.bytes }, packet });
             let _ = self.launch(now, node, node, from);
         }
         true
     }
-}
-
-/// What a message says of a packet. There is none about messages (RFC 1122, section 3.2.2), nor about what is not in IP.
-fn quote(segment: &Segment, from: u16, to: u16, len: u32) -> Option<Quoted> {
-    let number = match segment {
-        Segment::Tcp(tcp::Segment { seq, .. }) => seq.get(),
-        Segment::Sctp(packet) => packet.tag,
-        Segment::Udp(_) => 0,
-        Segment::Xstp(_) | Segment::Icmp(_) => return None,
-    };
-    Some(Quoted {
-        source: address(from),
-        destination: address(to),
-        protocol: segment.ip_protocol(),
-        length: u16::try_from(len).unwrap_or(u16::MAX),
-        ports: segment.ports(),
-        number,
-    })
 }

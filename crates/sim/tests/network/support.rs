@@ -40,6 +40,7 @@ pub(crate) fn link(name: &str, ends: [usize; 2], models: Vec<ModelSpec>) -> Link
         return_link: models,
         mtu: None,
         tells_state: false,
+        becn: false,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use bentpipe_wire::checksum::Checksum;
-use bentpipe_wire::icmp::{LENGTH, PacketTooBig, Quoted, decode, encode};
+use bentpipe_wire::icmp::{LENGTH, Message, News, Quoted, decode, encode};
 use bytes::{Bytes, BytesMut};
 
 /// Decodes the input as it is and again, cut to its length, with the checksum that belongs to it.
@@ -47,7 +47,7 @@ pub fn icmp_seeds() -> Vec<Vec<u8>> {
             number: 7,
         };
         let mut out = BytesMut::new();
-        encode(&PacketTooBig { mtu, packet }, &mut out);
+        encode(&Message { news: News::TooBig { mtu }, packet }, &mut out);
         out.to_vec()
     };
     vec![message(6, 1000), message(132, 0)]

@@ -192,6 +192,16 @@ impl NetworkFeedback for Connection {
         }
     }
 
+    fn handle_source_quench(&mut self, now: Instant, number: u32) {
+        // Only what is under way can have met congestion (RFC 5927, section 6).
+        if self.tx.is_outstanding(Seq32::new(number)) {
+            self.tx.handle_mark(now);
+            self.dirty.mark();
+        } else {
+            self.ignore();
+        }
+    }
+
     fn handle_link_state(&mut self, now: Instant, up: bool) {
         self.dirty.mark();
         self.tx.follow_link(now, up);

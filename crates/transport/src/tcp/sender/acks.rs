@@ -374,8 +374,8 @@ impl Sender {
         }
     }
 
-    /// The peer has seen a mark. A loss may have reduced the window already.
-    fn handle_mark(&mut self, now: Instant) {
+    /// The peer has seen a mark, or a router tells of one. A loss may have reduced the window already.
+    pub(in crate::tcp) fn handle_mark(&mut self, now: Instant) {
         if self.ecn.take_echo(self.board.una(), self.board.next())
             && !self.retransmissions.is_active()
         {

@@ -270,6 +270,12 @@ impl Sender {
         self.agreed.headers + if self.governor.is_explicit() { Header::LENGTH as u16 } else { 0 }
     }
 
+    /// The byte with this sequence number is under way.
+    pub(in crate::tcp) fn is_outstanding(&self, number: Seq32) -> bool {
+        let offset = self.offset(number);
+        (self.board.una() as i64..self.board.next() as i64).contains(&offset)
+    }
+
     /// A segment with this sequence number is under way, in a packet of more than `mtu` bytes.
     pub(in crate::tcp) fn is_longer(&self, number: Seq32, mtu: u16) -> bool {
         let offset = self.offset(number);
