@@ -30,6 +30,9 @@ pub(crate) fn emulate(args: &Emulate) -> Result<(), Failure> {
             "the emulator has no links with an `mtu`: `--mtu` sets that of both ends",
         ));
     }
+    if spec.links.iter().any(|link| link.becn) {
+        return Err(wrong("the emulator marks packets and sends no messages: leave `becn` out"));
+    }
     let links = Links::of(&spec)
         .ok_or_else(|| wrong("no links lead from a flow's sender to its receiver"))?;
     if links.have_agents() && (args.udp.is_some() || args.queues.node.is_some()) {
