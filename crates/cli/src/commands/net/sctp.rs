@@ -87,13 +87,15 @@ fn bind(addresses: &[SocketAddr]) -> Result<Node, Failure> {
 async fn log_path_changes(connection: &Connection, bar: &Bar) -> Never {
     loop {
         match connection.path_change().await {
-            PathChange::Confirmed(_) => {}
             PathChange::Down(address) => bar.say(&format!("the path to {address} is down")),
             PathChange::Up(address) => bar.say(&format!("the path to {address} is up")),
             PathChange::Deleted(address) => {
                 bar.say(&format!("the peer has the address {address} no more"));
             }
-            PathChange::Readdressed | PathChange::ReaddressRefused(_) => {}
+            // This host keeps the addresses that it is bound to.
+            PathChange::Confirmed(_)
+            | PathChange::Readdressed
+            | PathChange::ReaddressRefused(_) => {}
         }
     }
 }
