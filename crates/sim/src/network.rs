@@ -1,10 +1,10 @@
 //! Nodes and links: everything between the endpoints.
 
 mod first_link;
-mod packet_too_big;
+mod icmp;
 mod passing;
-mod quenches;
 pub(crate) mod queues;
+mod routers;
 mod unseen;
 
 use std::collections::BTreeSet;
@@ -19,20 +19,21 @@ use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::xcp::Header;
 use bentpipe_wire::{Kind, Segment};
 
+use self::routers::Routers;
 use self::unseen::Unseen;
 use crate::agents::Agents;
 use crate::channel::Channel;
 use crate::cut_through::{CutThrough, only_feeders};
 use crate::events::{EventQueue, Slot};
 use crate::flows::low_ports;
-use crate::held::{InMac, Quench, describe};
+use crate::held::{InMac, describe};
 use crate::macs::Macs;
 use crate::observer::Observer;
 use crate::outages::Outages;
 use crate::packet::{Arena, Label, Packet, PacketId};
 use crate::routes::Routes;
 use crate::topology::Topology;
-use crate::{Encapsulation, MtuSpec, RunSpec, wire_mode};
+use crate::{Encapsulation, RunSpec, wire_mode};
 
 /// The network and the event queue. Channels are the first components of the queue.
 ///
@@ -50,12 +51,7 @@ pub(crate) struct Network<'o> {
     near_ends: Vec<u16>,
     /// Ports by which MACs know connections of low priority: those that listen.
     low: BTreeSet<u16>,
-    /// What each channel carries at most; empty when all carry everything.
-    narrow: Vec<Option<MtuSpec>>,
-    /// For each channel the node before it, where that tells senders of congestion; empty when none does.
-    tellers: Vec<Option<u16>>,
-    /// What they have to tell.
-    quenches: Vec<Quench>,
+    routers: Routers,
     /// Links that tell how they are.
     outages: Outages,
     /// What moves, where a constellation carries the flows.
@@ -107,10 +103,10 @@ impl<'o> Network<'o> {
         let first_agent = first_mac + spec.macs.len();
         let agents = Agents::new(spec, first_agent as Slot);
         let mac = |channel| macs.before(channel).is_some();
-        let narrow = packet_too_big::narrow_channels(spec);
-        let is_narrow = |channel| narrow.get(channel as usize).is_some_and(Option::is_some);
-        let looked_at =
-            |channel: u32| agents.stand_at(ends[channel as usize].0 as u16) || is_narrow(channel);
+        let routers = Routers::new(spec);
+        let looked_at = |channel: u32| {
+            agents.stand_at(ends[channel as usize].0 as u16) || routers.is_narrow(channel)
+        };
         let cut_through = match &spec.constellation {
             Some(_) => CutThrough::none(spec.nodes.len()),
             None => CutThrough::new(&routes, &far_ends, &feeders, mac, looked_at),
@@ -132,9 +128,7 @@ impl<'o> Network<'o> {
             agents,
             low: low_ports(&spec.flows),
             near_ends: ends.iter().map(|(from, _)| *from as u16).collect(),
-            narrow,
-            tellers: quenches::tellers(spec),
-            quenches: Vec::new(),
+            routers,
             outages: Outages::new(spec),
             topology,
             encapsulation: spec.encapsulation,
@@ -245,7 +239,7 @@ impl<'o> Network<'o> {
     /// The packet leaves node `node`, over as many channels as it passes at once.
     #[inline(always)]
     fn enter(&mut self, now: Instant, node: u16, label: Label) {
-        if !self.narrow.is_empty() && self.drops_too_big(now, node, label) {
+        if self.routers.drops_any() && self.drops_too_big(now, node, label) {
             return;
         }
         let hops = self.cut_through.hops(node, label.to);
@@ -342,7 +336,8 @@ impl<'o> Network<'o> {
         index: u32,
         change: impl FnOnce(&mut dyn Mac, &mut dyn Packets),
     ) {
-        let Self { macs, arena, channels, tellers, quenches, encapsulation, wire, .. } = self;
+        let Self { macs, arena, channels, routers, encapsulation, wire, .. } = self;
+        let Routers { tellers, quenches, .. } = routers;
         macs.with(index, |mac, lines, departures| {
             let (encapsulation, wire) = (*encapsulation, *wire);
             let mut packets = InMac {

@@ -1,4 +1,4 @@
-//! Packets that are bigger than what a link carries, and the message of ICMP that says so.
+//! What routers say by ICMP: that a packet is bigger than what a link carries, or that it met congestion (BECN).
 
 use bentpipe_link::LossCause;
 use bentpipe_units::Instant;
@@ -6,23 +6,15 @@ use bentpipe_wire::Segment;
 use bentpipe_wire::icmp::{Message, News};
 
 use super::Network;
+use crate::held::Quench;
 use crate::packet::Label;
 use crate::quoted::quote;
-use crate::{MtuSpec, RunSpec};
-
-/// What each channel carries at most; empty when all of them carry everything.
-pub(super) fn narrow_channels(spec: &RunSpec) -> Vec<Option<MtuSpec>> {
-    if spec.constellation.is_some() || spec.links.iter().all(|link| link.mtu.is_none()) {
-        return Vec::new();
-    }
-    spec.links.iter().flat_map(|link| [link.mtu; 2]).collect()
-}
 
 impl Network<'_> {
     /// What the link carries at most that packets from a node to another one leave by.
     pub(crate) fn first_mtu(&self, [node, peer]: [u16; 2]) -> Option<u16> {
         let channel = self.routes.next(node, peer)?;
-        Some(self.narrow.get(channel as usize).copied().flatten()?.bytes)
+        Some(self.routers.narrow.get(channel as usize).copied().flatten()?.bytes)
     }
 
     /// Drops a packet that is too big for the link by which it would leave `node`, and tells its sender if the link
@@ -32,7 +24,8 @@ impl Network<'_> {
     pub(super) fn drops_too_big(&mut self, now: Instant, node: u16, label: Label) -> bool {
         let Label { packet, len, to, kind } = label;
         let channel = self.routes.next(node, to);
-        let narrow = channel.and_then(|channel| Some((channel, self.narrow[channel as usize]?)));
+        let narrow =
+            channel.and_then(|channel| Some((channel, self.routers.narrow[channel as usize]?)));
         let Some((channel, mtu)) = narrow.filter(|(_, mtu)| len > u32::from(mtu.bytes)) else {
             return false;
         };
@@ -59,5 +52,14 @@ impl Network<'_> {
             let _ = self.launch(now, node, node, from);
         }
         true
+    }
+
+    /// Sends what queues had to tell.
+    #[inline]
+    pub(super) fn send_quenches(&mut self, now: Instant) {
+        while let Some(Quench { nodes: [teller, sender], packet }) = self.routers.quenches.pop() {
+            *self.place() = Segment::Icmp(Message { news: News::Congestion, packet });
+            let _ = self.launch(now, teller, teller, sender);
+        }
     }
 }
