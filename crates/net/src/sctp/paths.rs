@@ -71,6 +71,13 @@ impl Paths {
         }
     }
 
+    /// Keeps these alone.
+    pub(super) fn keep(&mut self, stays: impl Fn(PathId) -> bool) {
+        for (number, place) in (0..).zip(&mut self.0) {
+            place.take_if(|_| !stays(PathId(number)));
+        }
+    }
+
     /// The peer's own packet came over it: a translator may have given it another port (RFC 6951,
     /// section 5.4).
     pub(super) fn seen(&mut self, number: PathId, path: Path) {

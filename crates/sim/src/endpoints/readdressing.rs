@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use bentpipe_transport::PathId;
-use bentpipe_transport::sctp::{Association, Notice, PathEnds, Readdress, ReaddressError};
+use bentpipe_transport::sctp::{Association, Notice, PathEnds, Readdress, ReaddressError, State};
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Segment;
 
@@ -100,6 +100,10 @@ impl Readdressing {
 
     /// Tells the peer of the changes that are due. True when there was one.
     pub(super) fn handle_timeout(&mut self, now: Instant, association: &mut Association) -> bool {
+        if association.state() == State::Closed {
+            // There is nobody to tell any more.
+            self.changes.clear();
+        }
         let mut due = false;
         while let Some(change) = self.changes.front_mut().filter(|change| change.at <= now) {
             let readdress = Readdress {

@@ -177,6 +177,21 @@ fn a_ship_whose_change_is_told_late_waits_for_it() {
 }
 
 #[test]
+fn a_change_after_the_end_of_an_association_holds_up_nothing() {
+    let mut spec = a_ship_that_moves(false);
+    let Protocol::Sctp { address_changes, .. } = &mut spec.flows[0].protocol else {
+        unreachable!()
+    };
+    address_changes[0].at = Instant::from_nanos(500_000_000_000);
+    spec.links =
+        vec![link("before", [0, 1], vec![millis(25)]), link("after", [2, 1], vec![millis(25)])];
+    spec.duration = Span::from_secs(1_000_000_000);
+    let run = outcome(&spec);
+    assert_all_arrived(&spec, &run);
+    assert!(run.events < 100_000, "{} events", run.events);
+}
+
+#[test]
 fn a_run_with_real_bytes_changes_addresses_alike() {
     let typed = a_ship_that_moves(false);
     let wired = RunSpec { wire: true, ..typed.clone() };

@@ -155,6 +155,11 @@ impl Association {
         added
     }
 
+    /// Whether there is such a path: one whose address is gone, or was refused, is none.
+    pub fn has_path(&self, id: PathId) -> bool {
+        self.tx.index_of(id).is_some()
+    }
+
     /// The addresses that a path joins. Where addresses may change, each path has to be named.
     pub fn name_path(&mut self, id: PathId, ends: PathEnds) {
         if let Some(index) = self.tx.index_of(id) {

@@ -167,9 +167,9 @@ impl OwnChanges {
             change.delete.map(AddressChange::Delete),
         ];
         let first = self.correlation;
-        let requests: Vec<_> = (first..)
+        let requests: Vec<_> = (0..)
             .zip(changes.into_iter().flatten())
-            .map(|(correlation, change)| AsconfRequest { correlation, change })
+            .map(|(n, change)| AsconfRequest { correlation: first.wrapping_add(n), change })
             .collect();
         self.correlation = self.correlation.wrapping_add(requests.len() as u32); // at most three
         let serial = self.serial;

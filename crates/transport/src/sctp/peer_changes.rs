@@ -14,6 +14,11 @@ use super::ends::Ends;
 use super::path_ends::{self, PathEnds, alive};
 use super::sender::Sender;
 
+/// Most requests of an ASCONF: more have no answer. Refusals of so many fit into 1,280 bytes.
+const MOST_REQUESTS: usize = 16;
+/// Most bytes of a request that its refusal quotes.
+const MOST_QUOTED: usize = 32;
+
 /// Codes of causes (RFC 9260, section 3.3.10, and RFC 5061, section 4.3).
 mod causes {
     pub(super) const UNRESOLVABLE: u16 = 5;
@@ -51,7 +56,7 @@ impl PeerChanges {
         if asconf.serial == self.serial {
             return self.answer.clone();
         }
-        if asconf.serial != self.serial.plus(1) {
+        if asconf.serial != self.serial.plus(1) || asconf.requests.len() > MOST_REQUESTS {
             return None;
         }
         self.serial = asconf.serial;
@@ -156,7 +161,8 @@ fn delete(
 
 /// The answer to a request that was not done: the cause with the request itself (RFC 5061, section 4.3).
 fn refuse(request: &AsconfRequest, code: u16) -> AsconfAnswer {
-    let value = request.to_bytes();
+    let mut value = request.to_bytes();
+    value.truncate(MOST_QUOTED);
     let causes = vec![match code {
         causes::UNRECOGNIZED => Cause::UnrecognizedParameters(value),
         causes::UNRESOLVABLE => Cause::UnresolvableAddress(value),

@@ -6,7 +6,7 @@ use bentpipe_transport::sctp::Notice;
 use bentpipe_transport::{Endpoint as _, Event, Failure};
 use bentpipe_units::Instant;
 
-use super::{Associations, Local, MOST_CHANGES, Path};
+use super::{Associations, Connection, Local, MOST_CHANGES, Path};
 use crate::sctp::PathChange;
 
 impl Associations {
@@ -49,7 +49,11 @@ impl Associations {
                     PathChange::Deleted(address)
                 }
                 Notice::Readdressed => PathChange::Readdressed,
-                Notice::ReaddressRefused(code) => PathChange::ReaddressRefused(code),
+                Notice::ReaddressRefused(code) => {
+                    let Connection { paths, stream, .. } = &mut self.connections[id];
+                    paths.keep(|path| stream.endpoint.has_path(path));
+                    PathChange::ReaddressRefused(code)
+                }
                 Notice::Restarted => {
                     // What was in flight is lost, and no stream of bytes goes on without it.
                     let stream = &mut self.connections[id].stream;
