@@ -420,7 +420,7 @@ impl SctpPair {
             let mut segment = Segment::Sctp(packet);
             return self.change(to, |association, now| {
                 if let Segment::Sctp(packet) = &segment
-                    && association.is_genuine_change(packet)
+                    && association.is_move_to(client_address(path), packet)
                 {
                     association.add_path(now, path);
                     association.name_path(path, ends_of(to, path));

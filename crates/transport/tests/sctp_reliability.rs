@@ -89,6 +89,27 @@ fn configs() -> impl Strategy<Value = Config> {
         )
 }
 
+/// The client gets an address, or has one no more.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    wait: Span,
+    path: u32,
+    primary: bool,
+    adds: bool,
+    leaves: bool,
+}
+
+fn steps() -> impl Strategy<Value = Step> {
+    let wait = prop_oneof![Just(0), 0..400_u64, 1..8_000_u64].prop_map(Span::from_millis);
+    (wait, 0..5_u32, any::<[bool; 3]>()).prop_map(|(wait, path, [primary, adds, leaves])| Step {
+        wait,
+        path,
+        primary,
+        adds,
+        leaves,
+    })
+}
+
 fn pair_over(network: &Network, client: Config, server: Config) -> SctpPair {
     let mut state = network.seed;
     let mut draw = move || {
@@ -154,25 +175,35 @@ proptest! {
     }
 
     #[test]
-    fn a_client_that_moves_loses_nothing(
+    fn a_client_whose_addresses_come_and_go_loses_nothing(
         network in networks(),
         client in configs(),
         server in configs(),
-        sent in 0..40_000usize,
-        moves in prop::collection::vec((1..8_000u64, any::<[bool; 2]>()), 1..6),
+        sent in 0..60_000usize,
+        closes_early in any::<bool>(),
+        steps in prop::collection::vec(steps(), 1..25),
     ) {
         let moving = |config| Config { asconf: true, no_response: Span::from_secs(100_000), ..config };
         let mut pair = pair_over(&network, moving(client), moving(server))
             .sending(pattern(sent))
-            .answering(pattern(sent / 2))
-            .staying_open();
-        let (mut at, mut path) = (0, 0);
-        for (wait, [primary, leaves]) in moves {
-            at += wait;
-            pair.run_to(Instant::ZERO + Span::from_millis(at));
+            .answering(pattern(sent / 2));
+        if !closes_early {
+            pair = pair.staying_open();
+        }
+        let (mut at, mut own) = (Span::ZERO, (0..network.delays_ms.len() as u32).collect::<Vec<_>>());
+        for Step { wait, path, primary, adds, leaves } in steps {
+            at = at + wait;
+            pair.run_to(Instant::ZERO + at);
+            let oldest = own.first().copied().filter(|_| leaves);
+            let (add, delete) = match own.contains(&path) {
+                false if adds => (Some(path), oldest),
+                true if own.len() > 1 => (None, Some(path)),
+                _ => continue,
+            };
             // Before the association is open nothing can be told.
-            if pair.readdress(Some(path + 1), primary, leaves.then_some(path)).is_ok() {
-                path += 1;
+            if pair.readdress(add, primary && add.is_some(), delete).is_ok() {
+                own.extend(add);
+                own.retain(|path| Some(*path) != delete);
             }
         }
         (pair.client.closes, pair.server.closes) = (true, true);

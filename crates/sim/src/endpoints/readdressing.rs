@@ -68,7 +68,8 @@ impl Readdressing {
         segment: &Segment,
     ) {
         let Segment::Sctp(packet) = segment else { return };
-        if association.is_genuine_change(packet) {
+        let source = IpAddr::V4(address(self.paths[path.0 as usize][1]));
+        if association.is_move_to(source, packet) {
             self.add(now, association, path);
         }
     }

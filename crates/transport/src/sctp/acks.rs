@@ -204,7 +204,7 @@ impl Sender {
                 continue;
             }
             let (path, length) = (chunk.path, chunk.fragment.payload.len() + charge);
-            if self.paths[path].standing == Standing::Gone {
+            if matches!(self.paths[path].standing, Standing::Leaving | Standing::Gone) {
                 self.flight.set(index, Status::Lost);
                 continue;
             }

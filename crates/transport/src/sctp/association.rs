@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use bentpipe_record::TransportCounters;
 use bentpipe_units::{Instant, Seq32, Span};
-use bentpipe_wire::sctp::{Cause, Chunk, Packet};
+use bentpipe_wire::sctp::{AddressChange, AsconfRequest, Cause, Chunk, Packet};
 use bytes::Bytes;
 
 use super::closing::Closing;
@@ -180,24 +180,45 @@ impl Association {
         if self.ends.auth().is_none() {
             return Err(ReaddressError::NotAgreed);
         }
-        self.changes.request(now, change, &mut self.tx)?;
+        self.changes.request(now, change, &mut self.tx, self.ends.own_addresses())?;
         self.ends.readdress(change.add.and_then(|(_, ends)| ends.own), change.delete);
         self.leave_gone_paths();
         Ok(())
     }
 
-    /// Whether a packet carries a change of the peer's addresses and is genuine, be it from an address that nobody knows.
-    pub fn is_genuine_change(&self, packet: &Packet) -> bool {
-        let [Chunk::Auth(auth), Chunk::Asconf(_)] = &packet.chunks[..] else { return false };
-        self.is_authentic(packet) && self.ends.auth().is_some_and(|own| own.proves(auth))
+    /// Whether a packet tells a change of the peer's addresses that has an answer: the next one, or the last one once more.
+    /// Nobody else can tell it.
+    pub fn has_answer(&self, packet: &Packet) -> bool {
+        let [Chunk::Auth(auth), Chunk::Asconf(asconf), ..] = &packet.chunks[..] else {
+            return false;
+        };
+        self.is_authentic(packet)
+            && (self.peer_changes.is_next(asconf) || self.peer_changes.is_last(asconf))
+            && self.ends.auth().is_some_and(|own| own.proves(auth))
     }
 
-    /// Answers that waited for a path that is gone leave by none; reports take another.
+    /// Whether a packet tells that the peer has this address from now on, from which it comes and which no path leads to yet.
+    /// Who has recorded it cannot tell it once more.
+    pub fn is_move_to(&self, source: IpAddr, packet: &Packet) -> bool {
+        let [_, Chunk::Asconf(asconf), ..] = &packet.chunks[..] else { return false };
+        let adds = |request: &AsconfRequest| match request.change {
+            AddressChange::Add(added) => added.is_unspecified() || added.to_canonical() == source,
+            _ => false,
+        };
+        asconf.requests.iter().any(adds)
+            && self.peer_changes.is_next(asconf)
+            && self.has_answer(packet)
+    }
+
+    /// What waited for a path that nothing leaves by is not sent; reports take another, once there is one.
     pub(super) fn leave_gone_paths(&mut self) {
-        let gone = |path: usize| self.tx.paths[path].standing == Standing::Gone;
-        self.outbox.forget_paths(gone);
-        if gone(self.report_path.get()) {
-            self.report_path.begin(self.tx.data_path());
+        let silent = |path: usize| !self.tx.paths[path].may_talk();
+        self.outbox.forget_paths(silent);
+        if silent(self.report_path.get()) {
+            let data = self.tx.data_path();
+            let any = || self.tx.paths.iter().position(super::path::Path::may_talk);
+            let talks = Some(data).filter(|data| !silent(*data)).or_else(any);
+            talks.into_iter().for_each(|path| self.report_path.begin(path));
         }
     }
 

@@ -11,6 +11,9 @@ use ring::hmac;
 pub(super) type Random = [u8; 32];
 
 /// Types of chunks.
+const INIT: u8 = 1;
+const INIT_ACK: u8 = 2;
+const SHUTDOWN_COMPLETE: u8 = 14;
 const AUTH: u8 = 0x0f;
 const ASCONF_ACK: u8 = 0x80;
 pub(super) const ASCONF: u8 = 0xc1;
@@ -51,7 +54,9 @@ pub(super) fn parameters(random: &Random) -> [Parameter; 4] {
 
 /// Whether an end wants chunks authenticated for which this one has no codes.
 pub(super) fn wants_more(init: &Init) -> bool {
-    let more = |kind: &u8| ![ASCONF, ASCONF_ACK].contains(kind);
+    // Chunks that open and end an association, and AUTH, cannot stand in the list (RFC 4895, section 3.2).
+    let more =
+        |kind: &u8| ![ASCONF, ASCONF_ACK, INIT, INIT_ACK, SHUTDOWN_COMPLETE, AUTH].contains(kind);
     init.parameters.iter().any(|parameter| match parameter {
         Parameter::Chunks(kinds) => kinds.iter().any(more),
         _ => false,

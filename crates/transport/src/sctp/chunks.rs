@@ -222,7 +222,10 @@ impl Association {
     /// The peer has answered a change of this end's addresses.
     fn handle_asconf_ack(&mut self, now: Instant, from: usize, ack: &wire::AsconfAck) -> bool {
         match self.changes.handle_ack(now, from, ack, &mut self.tx) {
-            Some(notice) => self.tell(notice),
+            Some(notice) => {
+                self.tell(notice);
+                self.leave_gone_paths();
+            }
             None => self.ignore(),
         }
         true

@@ -271,12 +271,17 @@ impl Association {
         self.tx.clear(cookie.local_tsn);
         for path in &mut self.tx.paths {
             let (mtu, search) = (path.mtu, path.search.take());
-            let (ends, gone) = (path.ends, path.standing == Standing::Gone);
+            let (ends, standing) = (path.ends, path.standing);
             *path = Path::new(&self.config, path.id, cookie.local_tsn, now);
             (path.mtu, path.search, path.ends) = (mtu, search, ends);
-            if gone {
-                path.retire();
+            // A change that was on its way is forgotten with everything else.
+            if matches!(standing, Standing::Gone | Standing::Untold) {
+                path.leave();
+                path.standing = Standing::Gone;
             }
+        }
+        if !self.tx.paths[self.tx.primary].may_talk() {
+            self.tx.primary = from;
         }
         self.tx.errors = 0;
         self.outbox.clear_chunks();
@@ -298,6 +303,7 @@ impl Association {
         if causes.iter().any(is_asconf) {
             let notice = self.changes.not_known(&mut self.tx);
             notice.into_iter().for_each(|notice| self.tell(notice));
+            self.leave_gone_paths();
         }
         let Some(millis) = stale.filter(|_| self.state == State::CookieEchoed) else { return };
         if self.opening.preservative.is_some() {

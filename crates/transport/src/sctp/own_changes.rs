@@ -8,6 +8,7 @@ use bentpipe_units::{Instant, Seq32};
 use bentpipe_wire::sctp::{AddressChange, Asconf, AsconfAck, AsconfOutcome, AsconfRequest, Cause};
 
 use super::Notice;
+use super::path::Path;
 use super::path_ends::{self, PathEnds, Standing, alive};
 use super::retry::{Exhausted, Retry};
 use super::sender::Sender;
@@ -90,12 +91,13 @@ impl OwnChanges {
         self.out = None;
     }
 
-    /// Takes a change of this end's addresses. Its own paths change at once.
+    /// Takes a change of this end's addresses, of which the peer was told these. Its own paths change at once.
     pub(super) fn request(
         &mut self,
         now: Instant,
         change: Readdress,
         tx: &mut Sender,
+        told: &[IpAddr],
     ) -> Result<(), ReaddressError> {
         if self.waiting.len() == MOST_WAITING {
             return Err(ReaddressError::TooMany);
@@ -111,9 +113,13 @@ impl OwnChanges {
             return Err(ReaddressError::Nameless);
         }
         if let Some(gone) = change.delete {
-            let has = |own| alive(tx).any(|(_, path)| path.ends.own == Some(own));
-            let others = alive(tx).any(|(_, path)| path.ends.own.is_some_and(|own| own != gone));
-            if !has(gone) || added == Some(gone) || !(others || added.is_some()) {
+            let stays = |path: &Path| path.standing != Standing::Leaving;
+            let own =
+                || alive(tx).filter(|(_, path)| stays(path)).filter_map(|(_, path)| path.ends.own);
+            // One that the peer was told of may have no path of its own.
+            let has = own().chain(told.iter().copied()).any(|own| own == gone);
+            let others = own().any(|own| own != gone);
+            if !has || added == Some(gone) || !(others || added.is_some()) {
                 return Err(ReaddressError::NotDeletable(gone));
             }
         }
@@ -125,7 +131,18 @@ impl OwnChanges {
             }
         }
         if let Some(gone) = change.delete {
-            path_ends::retire_where(tx, |ends| ends.own == Some(gone));
+            for index in 0..tx.paths.len() {
+                let path = &tx.paths[index];
+                if path.ends.own != Some(gone) {
+                    continue;
+                }
+                match path.standing {
+                    Standing::Known | Standing::Later => path_ends::leave(tx, index),
+                    // Nothing has left from there but ASCONF.
+                    Standing::Untold => path_ends::retire(tx, index),
+                    Standing::Leaving | Standing::Gone => {}
+                }
+            }
         }
         self.waiting.push_back(change);
         Ok(())
@@ -144,15 +161,7 @@ impl OwnChanges {
         }
         let out = self.out.as_mut().filter(|out| out.retry.wanted)?;
         let tries = out.retry.count();
-        let added = out.change.add.and_then(|(id, _)| tx.index_of(id));
-        let data = tx.data_path();
-        let other = tx.other_than(data).unwrap_or(data);
-        // A new address is told from itself; where that does not get through, from another one in turn.
-        out.path = match added {
-            Some(added) if tries % 2 == 0 || !tx.paths[data].is_usable() => added,
-            _ if tries % 2 == 1 => other,
-            _ => data,
-        };
+        out.path = source(&out.change, tries, tx)?;
         let path = &tx.paths[out.path];
         let wait = (path.rto() * (1 << tries.min(20))).min(tx.config.rto_max);
         out.retry.sent(now, wait);
@@ -216,24 +225,28 @@ impl OwnChanges {
         };
         let refused = |request: &AsconfRequest| refusal(request.correlation);
         let code = out.asconf.requests.iter().find_map(refused);
-        let is_add = |request: &&AsconfRequest| matches!(request.change, AddressChange::Add(_));
-        let add_refused = out.asconf.requests.iter().find(is_add).and_then(refused).is_some();
-        let added = out.change.add.filter(|_| !add_refused).and_then(|(_, ends)| ends.own);
-        self.told.extend(added);
-        self.told.retain(|told| Some(*told) != out.change.delete);
-        if let Some(added) = out.change.add.and_then(|(id, _)| tx.index_of(id)) {
-            if add_refused {
-                path_ends::retire(tx, added);
-            } else {
-                tx.paths[added].standing = Standing::Later;
-                if from == added {
-                    // The question left from there, and the answer came back.
-                    if let Some(sent_at) = out.retry.sent_once() {
-                        tx.paths[added].measured(now.since(sent_at));
-                    }
-                    tx.confirm(now, added);
+        let was_refused = |is: fn(&AddressChange) -> bool| {
+            let request = out.asconf.requests.iter().find(|request| is(&request.change));
+            request.and_then(refused).is_some()
+        };
+        if let Some(added) = out.change.add.and_then(|(_, ends)| ends.own) {
+            let is_refused = was_refused(|change| matches!(change, AddressChange::Add(_)));
+            self.told.extend((!is_refused).then_some(added));
+            // One that comes and goes within a round trip is told of once more.
+            let again = self.waiting.iter().any(|change| is_about(change, added));
+            for index in path_ends::from(tx, added, Standing::Untold) {
+                if is_refused {
+                    path_ends::retire(tx, index);
+                } else if !again {
+                    taken(now, index, from, &out.retry, tx);
                 }
-                tx.try_paths();
+            }
+        }
+        if let Some(deleted) = out.change.delete {
+            let is_refused = was_refused(|change| matches!(change, AddressChange::Delete(_)));
+            self.told.retain(|told| *told != deleted || is_refused);
+            for index in path_ends::from(tx, deleted, Standing::Leaving) {
+                if is_refused { path_ends::revive(tx, index) } else { path_ends::retire(tx, index) }
             }
         }
         tx.errors = 0;
@@ -243,10 +256,51 @@ impl OwnChanges {
     /// The peer does not know ASCONF after all.
     pub(super) fn not_known(&mut self, tx: &mut Sender) -> Option<Notice> {
         let out = self.out.take()?;
-        self.waiting.clear();
-        if let Some(added) = out.change.add.and_then(|(id, _)| tx.index_of(id)) {
-            path_ends::retire(tx, added);
+        for change in self.waiting.drain(..).chain([out.change]) {
+            if let Some(added) = change.add.and_then(|(_, ends)| ends.own) {
+                let untold = path_ends::from(tx, added, Standing::Untold);
+                untold.into_iter().for_each(|index| path_ends::retire(tx, index));
+            }
+            if let Some(deleted) = change.delete {
+                let leaving = path_ends::from(tx, deleted, Standing::Leaving);
+                leaving.into_iter().for_each(|index| path_ends::revive(tx, index));
+            }
         }
         Some(Notice::ReaddressRefused(UNRECOGNIZED_CHUNK))
     }
+}
+
+/// Whether a change is about an address.
+fn is_about(change: &Readdress, address: IpAddr) -> bool {
+    change.delete == Some(address) || change.add.is_some_and(|(_, ends)| ends.own == Some(address))
+}
+
+/// The path that an ASCONF leaves by: a new address is told from itself, and where that does not get through from the others in
+/// turn. None leaves from the address that it deletes, if there is another.
+fn source(change: &Readdress, tries: u32, tx: &Sender) -> Option<usize> {
+    let added = change.add.and_then(|(_, ends)| ends.own);
+    let added = added.and_then(|own| path_ends::from(tx, own, Standing::Untold).first().copied());
+    let deletes = |path: &Path| change.delete.is_some() && path.ends.own == change.delete;
+    let talks = |index: &usize| tx.paths[*index].may_talk() && !deletes(&tx.paths[*index]);
+    let data = tx.data_path();
+    let others = (0..tx.paths.len()).filter(|index| *index != data);
+    let known = [data].into_iter().chain(others).filter(talks);
+    let sources: Vec<usize> = added.into_iter().chain(known).collect();
+    // Where an address went and came back in the meantime it may be all there is.
+    let untold = || tx.paths.iter().position(|path| path.standing == Standing::Untold);
+    let any = || alive(tx).map(|(index, _)| index).next();
+    sources.get(tries as usize % sources.len().max(1)).copied().or_else(untold).or_else(any)
+}
+
+/// The peer has taken a new address: its path may carry everything.
+fn taken(now: Instant, index: usize, from: usize, retry: &Retry, tx: &mut Sender) {
+    tx.paths[index].standing = Standing::Later;
+    if from == index {
+        // The question left from there, and the answer came back.
+        if let Some(sent_at) = retry.sent_once() {
+            tx.paths[index].measured(now.since(sent_at));
+        }
+        tx.confirm(now, index);
+    }
+    tx.try_paths();
 }

@@ -125,14 +125,19 @@ impl Path {
         match self.standing {
             Standing::Known => true,
             Standing::Later => self.reach.confirmed,
-            Standing::Untold | Standing::Gone => false,
+            Standing::Untold | Standing::Leaving | Standing::Gone => false,
         }
     }
 
-    /// One of its addresses is gone.
-    pub(super) fn retire(&mut self) {
+    /// Packets may leave here: the peer knows the address, and this end has it.
+    pub(super) const fn may_talk(&self) -> bool {
+        matches!(self.standing, Standing::Known | Standing::Later)
+    }
+
+    /// Nothing leaves here any more.
+    pub(super) fn leave(&mut self) {
         self.clear();
-        (self.standing, self.search) = (Standing::Gone, None);
+        self.standing = Standing::Leaving;
         self.heartbeat.wait = Span::MAX;
     }
 
@@ -232,7 +237,7 @@ impl Path {
     /// When something is to be done for the path.
     pub(super) fn deadline(&self, heart_beats: bool) -> Option<Instant> {
         let pace = self.pacer.waits.then_some(self.pacer.next);
-        if self.standing == Standing::Gone {
+        if matches!(self.standing, Standing::Leaving | Standing::Gone) {
             return None;
         }
         let controller = self.controller.next_timer();
@@ -270,7 +275,7 @@ impl Path {
 
     /// When the next HEARTBEAT leaves, if none is out.
     pub(super) fn heartbeat_due(&self) -> Option<Instant> {
-        let idle = self.heartbeat.asked.is_none() && !self.heartbeat.wanted;
+        let idle = self.may_talk() && self.heartbeat.asked.is_none() && !self.heartbeat.wanted;
         (idle && self.heartbeat.wait != Span::MAX)
             .then(|| self.heartbeat.since + self.rto() + self.heartbeat.wait)
     }

@@ -12,6 +12,9 @@ use crate::PathId;
 /// Most paths of an association: who names more addresses is refused.
 pub(super) const MOST_PATHS: usize = 16;
 
+/// Most places for them, those included that are gone and still have chunks.
+const MOST_PLACES: usize = 4 * MOST_PATHS;
+
 /// The addresses that a path joins, as far as they are known. Changes of addresses need them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathEnds {
@@ -31,6 +34,8 @@ pub(super) enum Standing {
     Untold,
     /// It came later: data take it once it was tried (RFC 9260, section 5.4).
     Later,
+    /// The address of this end is gone, and the peer was not heard of it yet: nothing leaves from it.
+    Leaving,
     /// One of its addresses is gone. Its place is for another one.
     Gone,
 }
@@ -58,8 +63,16 @@ pub(super) fn add(
     }
     // A change of addresses does not wait for its turn behind paths that never answered.
     tx.next_try = now;
-    let free = tx.paths.iter().position(|path| path.standing == Standing::Gone);
+    // A chunk that took a path that is gone names its place until it is acknowledged.
+    let in_use = |index| {
+        (0..tx.flight.len()).any(|n| tx.flight.get(n).is_some_and(|chunk| chunk.path == index))
+    };
+    let is_free = |index: &usize| tx.paths[*index].standing == Standing::Gone && !in_use(*index);
+    let free = (0..tx.paths.len()).find(is_free);
     let index = free.unwrap_or(tx.paths.len());
+    if index == MOST_PLACES {
+        return None;
+    }
     match tx.paths.get_mut(index) {
         Some(place) => *place = path,
         None => tx.paths.push(path),
@@ -69,26 +82,39 @@ pub(super) fn add(
 
 /// An address of a path is gone: what is in flight there leaves again on another.
 pub(super) fn retire(tx: &mut Sender, index: usize) {
+    leave(tx, index);
+    tx.paths[index].standing = Standing::Gone;
+}
+
+/// Nothing leaves by a path any more until it is known what the peer says.
+pub(super) fn leave(tx: &mut Sender, index: usize) {
     for place in 0..tx.flight.len() {
         let Some(chunk) = tx.flight.get(place) else { break };
         if chunk.path == index && chunk.status == Status::InFlight {
             tx.flight.set(place, Status::Lost);
         }
     }
-    tx.paths[index].retire();
+    tx.paths[index].leave();
     if tx.primary == index {
-        let usable = alive(tx).find(|(_, path)| path.is_usable());
-        let other = usable.or_else(|| alive(tx).next()).map(|(other, _)| other);
+        let others = || alive(tx).filter(|(other, _)| *other != index);
+        let usable = others().find(|(_, path)| path.is_usable());
+        let talks = usable.or_else(|| others().find(|(_, path)| path.may_talk()));
+        let other = talks.or_else(|| others().next()).map(|(other, _)| other);
         tx.primary = other.unwrap_or(index);
     }
 }
 
-/// The same for all paths with such addresses.
-pub(super) fn retire_where(tx: &mut Sender, gone: impl Fn(PathEnds) -> bool) {
-    for index in 0..tx.paths.len() {
-        let path = &tx.paths[index];
-        if path.standing != Standing::Gone && gone(path.ends) {
-            retire(tx, index);
-        }
-    }
+/// The peer keeps the address: the path is there again.
+pub(super) fn revive(tx: &mut Sender, index: usize) {
+    let wait = tx.heartbeat_wait();
+    let path = &mut tx.paths[index];
+    (path.standing, path.heartbeat.wait) = (Standing::Later, wait);
+    tx.try_paths();
+}
+
+/// Indices of the paths that begin at an address of this end and have such a standing.
+pub(super) fn from(tx: &Sender, own: IpAddr, standing: Standing) -> Vec<usize> {
+    let paths = tx.paths.iter().enumerate();
+    let is_one = |path: &Path| path.ends.own == Some(own) && path.standing == standing;
+    paths.filter(|(_, path)| is_one(path)).map(|(index, _)| index).collect()
 }

@@ -11,7 +11,7 @@ use bentpipe_wire::sctp::{
 
 use super::Notice;
 use super::ends::Ends;
-use super::path_ends::{self, PathEnds, alive};
+use super::path_ends::{self, PathEnds, Standing, alive};
 use super::sender::Sender;
 
 /// Most requests of an ASCONF: more have no answer. Refusals of so many fit into 1,280 bytes.
@@ -44,6 +44,16 @@ impl PeerChanges {
         Self { serial: first.plus(u32::MAX), answer: None, wanted: None }
     }
 
+    /// Whether an ASCONF was not seen before.
+    pub(super) fn is_next(&self, asconf: &Asconf) -> bool {
+        asconf.serial == self.serial.plus(1)
+    }
+
+    /// Whether an ASCONF is the one that was answered last.
+    pub(super) fn is_last(&self, asconf: &Asconf) -> bool {
+        self.answer.is_some() && asconf.serial == self.serial
+    }
+
     /// The peer's addresses change. Gives the answer, unless the number is none that an answer is due to.
     pub(super) fn handle(
         &mut self,
@@ -56,41 +66,41 @@ impl PeerChanges {
         if asconf.serial == self.serial {
             return self.answer.clone();
         }
-        if asconf.serial != self.serial.plus(1) || asconf.requests.len() > MOST_REQUESTS {
+        if !self.is_next(asconf) || asconf.requests.len() > MOST_REQUESTS {
             return None;
         }
         self.serial = asconf.serial;
         let source = tx.paths[from].ends.peer;
+        // Behind a translator the peer does not know its address.
+        let named = |address: IpAddr| match address.is_unspecified() {
+            true => source.ok_or(causes::UNRESOLVABLE),
+            false => Ok(address.to_canonical()),
+        };
         let mut answers = Vec::new();
-        let (mut added, mut gone) = (Vec::new(), Vec::new());
         for request in &asconf.requests {
             let done = match request.change {
-                AddressChange::Add(address) => add(address, source, tx, &mut added),
-                AddressChange::Delete(address) => delete(address, source, tx, &added, &mut gone),
-                AddressChange::SetPrimary(address) => self.prefer(address, tx, &added),
+                AddressChange::Add(address) => {
+                    named(address).and_then(|address| add(address, tx, ends, notices))
+                }
+                AddressChange::Delete(address) => delete(address, source, tx, ends, notices),
+                AddressChange::SetPrimary(address) => {
+                    named(address).and_then(|address| self.prefer(address, tx, ends))
+                }
                 AddressChange::Other { .. } => Err(causes::UNRECOGNIZED),
             };
             if let Err(code) = done {
                 answers.push(refuse(request, code));
             }
         }
-        for address in gone {
-            ends.forget_peer(address);
-            notices.push_back(Notice::PeerAddressDeleted(address));
-        }
-        for address in added {
-            ends.learn_peer(address);
-            notices.push_back(Notice::PeerAddressAdded(address));
-        }
         let ack = AsconfAck { serial: asconf.serial, answers };
         self.answer = Some(ack.clone());
         Some(ack)
     }
 
-    fn prefer(&mut self, address: IpAddr, tx: &mut Sender, added: &[IpAddr]) -> Result<(), u16> {
+    fn prefer(&mut self, address: IpAddr, tx: &mut Sender, ends: &Ends) -> Result<(), u16> {
         if let Some(index) = to(tx, address) {
             tx.primary = index;
-        } else if added.contains(&address) {
+        } else if ends.peer_addresses().contains(&address) {
             self.wanted = Some(address);
         } else {
             return Err(causes::UNRESOLVABLE);
@@ -114,48 +124,58 @@ fn to(tx: &Sender, peer: IpAddr) -> Option<usize> {
 /// The peer has another address: a path to it is up to who owns the association.
 fn add(
     address: IpAddr,
-    source: Option<IpAddr>,
     tx: &Sender,
-    added: &mut Vec<IpAddr>,
+    ends: &mut Ends,
+    notices: &mut VecDeque<Notice>,
 ) -> Result<(), u16> {
-    // Behind a translator the peer does not know its address.
-    let address =
-        if address.is_unspecified() { source.ok_or(causes::UNRESOLVABLE)? } else { address };
-    if to(tx, address).is_some() || added.contains(&address) {
+    let known = ends.peer_addresses();
+    if to(tx, address).is_some() || known.contains(&address) {
         return Ok(());
     }
-    if added.len() + alive(tx).count() >= path_ends::MOST_PATHS {
+    if known.len().max(alive(tx).count()) >= path_ends::MOST_PATHS {
         return Err(causes::NO_RESOURCE);
     }
-    added.push(address);
+    ends.learn_peer(address);
+    notices.push_back(Notice::PeerAddressAdded(address));
     Ok(())
 }
 
-/// The peer has such an address no more.
+/// The peer has such an address no more; an unspecified one stands for all but the source.
 fn delete(
     address: IpAddr,
     source: Option<IpAddr>,
     tx: &mut Sender,
-    added: &[IpAddr],
-    gone: &mut Vec<IpAddr>,
+    ends: &mut Ends,
+    notices: &mut VecDeque<Notice>,
 ) -> Result<(), u16> {
+    let (address, all_others) = (address.to_canonical(), address.is_unspecified());
     if source == Some(address) {
         return Err(causes::SOURCE_ADDRESS);
     }
-    let all_others = address.is_unspecified();
     if all_others && source.is_none() {
         return Err(causes::UNRESOLVABLE);
     }
-    let goes = |peer: IpAddr| if all_others { Some(peer) != source } else { peer == address };
-    let peers = alive(tx).filter_map(|(_, path)| path.ends.peer);
-    let mut going: Vec<_> = peers.filter(|peer| goes(*peer)).collect();
-    going.dedup();
-    let stays = alive(tx).any(|(_, path)| path.ends.peer.is_none_or(|peer| !goes(peer)));
-    if !stays && !added.iter().any(|peer| !goes(*peer)) {
+    let goes = |peer: &IpAddr| if all_others { Some(*peer) != source } else { *peer == address };
+    let of_paths = alive(tx).filter_map(|(_, path)| path.ends.peer);
+    let mut all: Vec<_> = of_paths.chain(ends.peer_addresses().iter().copied()).collect();
+    all.sort_unstable();
+    all.dedup();
+    let nameless = alive(tx).any(|(_, path)| path.ends.peer.is_none());
+    if !nameless && all.iter().all(goes) {
         return Err(causes::LAST_ADDRESS);
     }
-    path_ends::retire_where(tx, |ends| ends.peer.is_some_and(goes));
-    gone.extend(going);
+    for gone in all.into_iter().filter(goes) {
+        for index in 0..tx.paths.len() {
+            let path = &tx.paths[index];
+            if path.standing != Standing::Gone && path.ends.peer == Some(gone) {
+                path_ends::retire(tx, index);
+            }
+        }
+        ends.forget_peer(gone);
+        // Nobody has to make a path that would be gone.
+        notices.retain(|notice| *notice != Notice::PeerAddressAdded(gone));
+        notices.push_back(Notice::PeerAddressDeleted(gone));
+    }
     Ok(())
 }
 

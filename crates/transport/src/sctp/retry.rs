@@ -36,7 +36,7 @@ impl Retry {
 
     /// The message is wanted before its time, because the peer asked for it.
     pub(super) const fn again(&mut self) {
-        self.wanted = self.sent > 0;
+        self.wanted |= self.sent > 0;
     }
 
     /// When the message left, if it left once: then its answer measures a round trip.

@@ -35,7 +35,8 @@ impl Sender {
         if !alternate && self.paths[chunk.path].is_usable() {
             return chunk.path;
         }
-        self.other_than(chunk.path).unwrap_or(chunk.path)
+        let other = self.other_than(chunk.path).unwrap_or(chunk.path);
+        if self.paths[other].carries() { other } else { self.data_path() }
     }
 
     /// What may leave next, and its path. Nothing new leaves before what is lost, be it on another path

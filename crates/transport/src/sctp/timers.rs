@@ -21,7 +21,7 @@ impl Sender {
         heart_beats: bool,
     ) -> Result<(), Unreachable> {
         for index in 0..self.paths.len() {
-            if self.paths[index].standing == Standing::Gone {
+            if matches!(self.paths[index].standing, Standing::Leaving | Standing::Gone) {
                 continue;
             }
             self.paths[index].pace_is_over(now);
@@ -90,7 +90,7 @@ impl Sender {
 
     /// An ASCONF was not answered in time. A path of which the peer does not know yet says nothing of it.
     pub(super) fn asconf_timed_out(&mut self, now: Instant, index: usize) {
-        if matches!(self.paths[index].standing, Standing::Known | Standing::Later) {
+        if self.paths[index].may_talk() {
             self.count_path_error(now, index);
         }
     }
@@ -114,7 +114,10 @@ impl Sender {
             path.heartbeat.asked = None;
             path.heartbeat.since = now;
             path.back_off();
-            if index == self.data_path() && self.paths[index].reach.is_confirmed() {
+            // Where no other path can carry data it says all that is known of the peer.
+            let is_last = !self.paths.iter().any(Path::carries);
+            let of_data = index == self.data_path() && self.paths[index].reach.is_confirmed();
+            if of_data || is_last {
                 self.count_error(now, index)?;
             } else {
                 self.count_path_error(now, index);
@@ -166,8 +169,7 @@ impl Sender {
     /// All paths are to be tried that are not confirmed.
     pub(super) fn try_paths(&mut self) {
         let untried = |path: &&mut Path| {
-            let may = matches!(path.standing, Standing::Known | Standing::Later);
-            may && !path.reach.is_confirmed() && path.heartbeat.asked.is_none()
+            path.may_talk() && !path.reach.is_confirmed() && path.heartbeat.asked.is_none()
         };
         for path in self.paths.iter_mut().filter(untried) {
             path.heartbeat.wanted = true;

@@ -73,6 +73,10 @@ impl Association {
             *place = packet;
             return Some(path);
         }
+        let waits = self.outbox.path().unwrap_or(self.report_path.get());
+        if !self.tx.paths[waits].may_talk() {
+            self.leave_gone_paths();
+        }
         let next = if self.state.sends() { self.tx.next(now) } else { None };
         let path = self.next_path(next)?;
         let room = self.config.room(self.tx.paths[path].mtu);
@@ -91,14 +95,13 @@ impl Association {
         if let Some(path) = self.outbox.path() {
             return Some(path);
         }
-        if self.cookie_ack || self.rx.is_due() {
-            return Some(self.report_path.get());
-        }
-        if self.closing.is_due() {
-            return Some(self.closing_path());
-        }
+        // From an address that the peer does not know yet nothing leaves: it would be a stray there.
+        let talks = |path: &usize| self.tx.paths[*path].may_talk();
+        let report = (self.cookie_ack || self.rx.is_due()).then(|| self.report_path.get());
+        let closing = self.closing.is_due().then(|| self.closing_path());
         let cwr = self.ecn.has_answer().then(|| self.tx.data_path());
-        next.map(|(path, _)| path).or(cwr)
+        let data = next.map(|(path, _)| path);
+        [report, closing, data, cwr].into_iter().flatten().find(talks)
     }
 
     /// Control chunks of a packet, in the order of their urgency. False when DATA must wait for the next

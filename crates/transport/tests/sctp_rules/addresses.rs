@@ -1,14 +1,18 @@
 //! Addresses that come and go while an association is open (RFC 5061), and the codes that they need (RFC 4895).
 
+use std::net::IpAddr;
+
 use bentpipe_testkit::{Direction, Fate, SctpPair, client_address, pattern};
-use bentpipe_transport::PathId;
-use bentpipe_transport::sctp::{Config, Notice, ReaddressError};
+use bentpipe_transport::sctp::{Config, Notice, ReaddressError, State};
+use bentpipe_transport::{Endpoint, PathId};
 use bentpipe_units::Instant;
 use bentpipe_wire::sctp::{
-    AddressChange, Asconf, AsconfRequest, Auth, Chunk, Packet, Parameter, bytes_of,
+    AddressChange, Asconf, AsconfAck, AsconfAnswer, AsconfOutcome, AsconfRequest, Auth, Cause,
+    Chunk, Packet, Parameter, bytes_of,
 };
 use bytes::Bytes;
 
+use crate::key::Key;
 use crate::support::*;
 
 /// Changes of addresses are offered; nobody asks idle paths.
@@ -80,7 +84,7 @@ fn the_peer_sends_to_a_new_address_once_it_was_tried() {
     pair.readdress(Some(1), true, Some(0)).expect("agreed");
     let mut bytes = pattern(10_000);
     pair.change(Direction::Return, |association, now| {
-        let taken = bentpipe_transport::Endpoint::write(association, now, &mut bytes);
+        let taken = association.write(now, &mut bytes);
         assert_eq!(taken, Ok(10_000));
     });
     pair.run_to(at(20_000));
@@ -198,19 +202,29 @@ fn a_change_without_a_code_or_with_a_wrong_one_is_none() {
 }
 
 #[test]
-fn a_code_of_one_association_is_none_in_another() {
-    let mut pair = open(moving(), 1);
+fn a_move_is_believed_once_and_in_its_own_association() {
+    let mut pair = SctpPair::new(moving(), moving(), &[ms(100)]).staying_open().with_script(|c| {
+        if has_asconf(&c.packet) && c.path == PathId(1) { Fate::Drop } else { Fate::Pass }
+    });
+    pair.run_to(at(500));
     pair.readdress(Some(1), false, None).expect("agreed");
-    pair.run_to(at(1_000));
-    let old = pair.log.iter().find(|c| has_asconf(&c.packet)).expect("ASCONF").packet.clone();
-    assert!(pair.server.association().is_genuine_change(&old));
+    let moved = pair.log.iter().find(|c| has_asconf(&c.packet)).expect("ASCONF").packet.clone();
+    let believes = |pair: &SctpPair, path| {
+        pair.server.association().is_move_to(client_address(PathId(path)), &moved)
+    };
+    assert!(believes(&pair, 1));
+    assert!(!believes(&pair, 6), "nobody else can send it");
+    pair.run_to(at(20_000));
+    assert!(notices(&pair.client.notices).contains(&Notice::Readdressed), "from the old address");
+    assert!(!believes(&pair, 1), "who records it can not send it again");
     pair.restart_client(moving());
-    pair.run_to(at(5_000));
+    pair.run_to(at(25_000));
     assert!(notices(&pair.server.notices).contains(&Notice::Restarted));
-    assert!(!pair.server.association().is_genuine_change(&old), "the key is another one");
+    assert!(!believes(&pair, 1), "the key is another one");
     pair.readdress(Some(2), true, None).expect("agreed anew");
-    pair.run_to(at(9_000));
-    assert!(notices(&pair.client.notices).contains(&Notice::Readdressed));
+    pair.run_to(at(30_000));
+    let told = notices(&pair.client.notices);
+    assert!(told.contains(&Notice::PathConfirmed(PathId(2))), "{told:?}");
 }
 
 #[test]
@@ -254,4 +268,205 @@ fn both_ends_that_open_at_once_have_the_same_key() {
     assert!(notices(&pair.client.notices).contains(&Notice::Readdressed));
     let gone = Notice::PeerAddressDeleted(client_address(PathId(0)));
     assert!(notices(&pair.server.notices).contains(&gone));
+}
+
+#[test]
+fn neither_reports_nor_the_end_leave_from_an_address_that_the_peer_does_not_know() {
+    let mut pair = open(moving(), 1);
+    let mut bytes = pattern(20_000);
+    pair.change(Direction::Return, |association, now| {
+        association.write(now, &mut bytes).expect("it is open");
+    });
+    pair.run_to(pair.now + ms(60));
+    pair.readdress(Some(1), true, Some(0)).expect("agreed");
+    let moved = pair.now;
+    pair.change(Direction::Forward, Endpoint::close);
+    pair.run_to(moved + ms(199));
+    let sent = |pair: &SctpPair| {
+        let from_new = pair.log.iter().filter(|c| c.path == PathId(1));
+        from_new.filter(|c| c.direction == Direction::Forward).cloned().collect::<Vec<_>>()
+    };
+    assert!(sent(&pair).iter().all(|c| has_asconf(&c.packet)), "{:?}", sent(&pair));
+    pair.run_to(moved + secs(30));
+    assert!(sent(&pair).iter().any(|c| c.sack().is_some()), "reports go on afterwards");
+    assert_eq!(pair.client.inbox, pattern(20_000));
+}
+
+#[test]
+fn an_address_that_flaps_within_a_round_trip_is_told_once_more_before_it_is_used() {
+    let mut pair = open(moving(), 1);
+    pair.readdress(Some(1), true, None).expect("agreed");
+    pair.readdress(None, false, Some(1)).expect("agreed");
+    pair.readdress(Some(1), true, None).expect("agreed");
+    for _ in 0..8 {
+        write_chunks(&mut pair, 2);
+        pair.run_to(pair.now + ms(60));
+    }
+    pair.run_to(at(10_000));
+    let changes: Vec<_> = pair.log.iter().filter(|c| has_asconf(&c.packet)).collect();
+    let answered: Vec<_> = pair.log.iter().filter(|c| has_ack(&c.packet)).collect();
+    assert_eq!((changes.len(), answered.len()), (3, 3));
+    assert_eq!(changes[1].path, PathId(0), "not from the address that it deletes");
+    let first = pair.log.iter().find(|c| {
+        c.direction == Direction::Forward && c.path == PathId(1) && c.data().next().is_some()
+    });
+    assert!(first.expect("DATA").at >= answered[2].at + ms(100));
+    let told = notices(&pair.client.notices);
+    assert!(!told.iter().any(|notice| matches!(notice, Notice::ReaddressRefused(_))), "{told:?}");
+    assert_eq!(pair.server.inbox.len(), 16 * 1452);
+}
+
+/// Everything that the client asks for is refused, by an answer or by an ERROR.
+fn refused(how: impl Fn(&Asconf) -> Chunk, sealed: bool) {
+    let mut pair = open_with_log();
+    write_chunks(&mut pair, 1);
+    pair.run_to(at(1_000));
+    pair = pair.with_script(|c| if has_asconf(&c.packet) { Fate::Drop } else { Fate::Pass });
+    pair.readdress(Some(1), true, Some(0)).expect("agreed");
+    let asconf = pair.log.iter().flat_map(|c| &c.packet.chunks).find_map(|chunk| match chunk {
+        Chunk::Asconf(asconf) => Some((**asconf).clone()),
+        _ => None,
+    });
+    let key = Key::of(&pair);
+    let answer = how(&asconf.expect("ASCONF"));
+    let chunks = if sealed { key.seal(answer) } else { vec![answer] };
+    let mut packet = from_server(key.client_tag, chunks[0].clone());
+    packet.chunks = chunks.into();
+    give(&mut pair, packet);
+    write_chunks(&mut pair, 3);
+    pair.run_to(at(60_000));
+    assert_eq!(pair.server.inbox.len(), 4 * 1452, "the old address goes on");
+    let told = notices(&pair.client.notices);
+    assert!(told.iter().any(|notice| matches!(notice, Notice::ReaddressRefused(_))), "{told:?}");
+}
+
+#[test]
+fn where_all_is_refused_the_old_address_is_there_again() {
+    let all = |asconf: &Asconf| {
+        let answers = asconf.requests.iter().map(|request| AsconfAnswer {
+            correlation: request.correlation,
+            outcome: AsconfOutcome::Refused(vec![Cause::Other { code: 0xa1, value: Bytes::new() }]),
+        });
+        let answers = answers.collect();
+        Chunk::AsconfAck(Box::new(AsconfAck { serial: asconf.serial, answers }))
+    };
+    refused(all, true);
+    let not_known = |asconf: &Asconf| {
+        let whole = bytes_of(&[Chunk::Asconf(Box::new(asconf.clone()))]);
+        Chunk::Error(vec![Cause::UnrecognizedChunk(whole)])
+    };
+    refused(not_known, false);
+}
+
+#[test]
+fn a_peer_that_moves_and_dies_is_given_up() {
+    let config = Config { asconf: true, ..Config::default() };
+    let mut pair =
+        SctpPair::new(config.clone(), config, &[ms(100)]).staying_open().with_script(|c| {
+            if c.at >= at(700) && !has_ack(&c.packet) { Fate::Drop } else { Fate::Pass }
+        });
+    pair.run_to(at(500));
+    pair.readdress(Some(1), true, Some(0)).expect("agreed");
+    pair.run_to(at(800));
+    let mut bytes = pattern(10_000);
+    pair.change(Direction::Return, |association, now| {
+        association.write(now, &mut bytes).expect("it is open");
+    });
+    pair.run_to(at(3_600_000));
+    assert_eq!(pair.server.association().state(), State::Closed);
+}
+
+#[test]
+fn what_was_lost_on_an_address_that_is_gone_leaves_on_one_that_is_not_well_known_either() {
+    for heartbeat in [secs(30), secs(0)] {
+        let config = Config { asconf: true, heartbeat, ..Config::default() };
+        let mut pair = SctpPair::new(config.clone(), config, &[ms(100), ms(100)])
+            .staying_open()
+            .with_script(|c| {
+                let dark = c.path == PathId(1) && c.at < at(320_000);
+                let tells = has_asconf(&c.packet) || has_ack(&c.packet);
+                if dark && !tells { Fate::Drop } else { Fate::Pass }
+            });
+        pair.run_to(at(300_000));
+        write_chunks(&mut pair, 2);
+        pair.readdress(None, false, Some(0)).expect("agreed");
+        write_chunks(&mut pair, 2);
+        pair.run_to(at(3_600_000));
+        assert_eq!(pair.server.inbox.len(), 4 * 1452, "{heartbeat}");
+    }
+}
+
+#[test]
+fn a_peer_with_the_key_takes_no_more_than_sixteen_addresses_whatever_it_asks() {
+    let mut pair = open_with_log();
+    let key = Key::of(&pair);
+    let mut number = 0_u128;
+    for serial in 0..200 {
+        let adds = (0..14).map(|_| {
+            number += 1;
+            AddressChange::Add(std::net::Ipv6Addr::from_bits((0x2001_0db8 << 96) | number).into())
+        });
+        key.ask(&mut pair, serial, adds.collect());
+    }
+    assert!(pair.server.association().peer_addresses().len() <= 16);
+    key.ask(&mut pair, 200, vec![AddressChange::Delete([0, 0, 0, 0].into())]);
+    assert!(pair.server.association().peer_addresses().is_empty(), "all but the source");
+    // More requests than anybody has a use for get no answer, and no packet longer than the path.
+    let before = pair.log.len();
+    let odd = AddressChange::Other { kind: 0xc0ff, value: Bytes::new() };
+    key.ask(&mut pair, 201, vec![odd; 170]);
+    assert_eq!(pair.log.len(), before);
+}
+
+#[test]
+fn requests_are_done_in_their_order() {
+    for deleted in [client_address(PathId(5)), [0, 0, 0, 0].into(), mapped(PathId(5))] {
+        let mut pair = open_with_log();
+        let key = Key::of(&pair);
+        let added = client_address(PathId(5));
+        key.ask(&mut pair, 0, vec![AddressChange::Add(added), AddressChange::Delete(deleted)]);
+        let told = notices(&pair.server.notices);
+        assert!(!told.contains(&Notice::PeerAddressAdded(added)), "{deleted}: {told:?}");
+        assert!(pair.server.association().peer_addresses().is_empty(), "{deleted}");
+    }
+}
+
+#[test]
+fn an_unspecified_address_is_the_source_also_where_it_is_to_be_the_first() {
+    let mut pair = open_with_log();
+    Key::of(&pair).ask(&mut pair, 0, vec![AddressChange::SetPrimary([0, 0, 0, 0].into())]);
+    let answer = pair.log.iter().rev().find(|c| has_ack(&c.packet)).expect("an answer");
+    let Chunk::AsconfAck(ack) = &answer.packet.chunks[1] else { panic!("{answer:?}") };
+    assert!(ack.answers.is_empty(), "{ack:?}");
+}
+
+fn mapped(path: PathId) -> IpAddr {
+    match client_address(path) {
+        IpAddr::V4(address) => address.to_ipv6_mapped().into(),
+        other => other,
+    }
+}
+
+#[test]
+fn chunks_that_can_not_be_authenticated_mean_nothing_in_a_list() {
+    let mut pair = SctpPair::new(moving(), moving(), &[ms(100)]).staying_open().with_script(|c| {
+        for chunk in &mut c.packet.chunks {
+            let Chunk::InitAck(init) = chunk else { continue };
+            for parameter in &mut init.parameters {
+                if let Parameter::Chunks(kinds) = parameter {
+                    *kinds = Bytes::from_static(&[0xc1, 0x80, 1, 2, 14, 15]);
+                }
+            }
+        }
+        Fate::Pass
+    });
+    pair.run_to(at(500));
+    assert_eq!(pair.client.association().state(), State::Established);
+}
+
+/// An open pair whose log begins with INIT.
+fn open_with_log() -> SctpPair {
+    let mut pair = SctpPair::new(moving(), moving(), &[ms(100)]).staying_open();
+    pair.run_to(at(500));
+    pair
 }

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod closing;
+mod key;
 mod losses;
 mod marks;
 mod opening;
