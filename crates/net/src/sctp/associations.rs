@@ -80,6 +80,10 @@ struct Connection {
     unaccepted: bool,
     /// It was changed and is to be drained.
     dirty: bool,
+    /// This host's address is gone, and there was no other: the peer is told with the next one.
+    stranded: Option<IpAddr>,
+    /// An address that is none of the peer's, from which it told a change: the answer goes there.
+    guest: Option<PathId>,
 }
 
 /// What surrounds an association while it is drained.
@@ -193,6 +197,8 @@ impl Associations {
             learned: false,
             unaccepted,
             dirty: false,
+            stranded: None,
+            guest: None,
         });
         self.by_ends.insert((path.ip(), ports), id);
         self.mark_dirty(id);
@@ -243,7 +249,7 @@ impl Associations {
         let Some(id) = known.or_else(|| self.moved(now, path, ports, &packet)) else {
             return self.handle_unknown(now, path, packet);
         };
-        let connection = &mut self.connections[id];
+        let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(number) = connection.paths.find_at(path.socket, path.ip()) else { return };
         if connection.stream.endpoint.is_authentic(&packet) {
             connection.paths.seen(number, path);
@@ -258,6 +264,10 @@ impl Associations {
 
     /// A packet of no association: the peer opens one, or it is told that there is none.
     fn handle_unknown(&mut self, now: Instant, path: Path, mut packet: Packet) {
+        if self.is_of_somebody(&packet) {
+            self.counters.strays += 1;
+            return;
+        }
         let entropy = (self.entropy)();
         let room = self.connections.len() < MOST_ASSOCIATIONS;
         let listener = self.listener.as_ref();
@@ -294,6 +304,7 @@ impl Associations {
         while let Some(id) = self.dirty.pop() {
             self.drain(now, id);
         }
+        self.forget_lost_sockets();
     }
 
     fn drain(&mut self, now: Instant, id: usize) {
@@ -310,6 +321,9 @@ impl Associations {
             events: &mut self.events,
         };
         let deadline = drain(&mut connection.stream.endpoint, now, &mut context);
+        if let Some(guest) = connection.guest.take() {
+            connection.paths.keep(|path| path != guest);
+        }
         self.timers.set(id, deadline);
         for event in self.events.drain(..) {
             connection.stream.note(event);

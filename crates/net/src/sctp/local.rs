@@ -43,14 +43,20 @@ impl Local {
         (0..self.sockets.len()).find(|place| self.own(*place) == Some(address.to_canonical()))
     }
 
-    /// Another socket. Gives its place.
-    pub fn add(&mut self, socket: SocketAddr) -> usize {
-        let place = self.sockets.iter().position(Option::is_none).unwrap_or(self.sockets.len());
+    /// Another socket, in a place that nobody else has a use for. Gives its place.
+    pub fn add(&mut self, socket: SocketAddr, in_use: impl Fn(usize) -> bool) -> usize {
+        let free = |place: &usize| self.sockets[*place].is_none() && !in_use(*place);
+        let place = (0..self.sockets.len()).find(free).unwrap_or(self.sockets.len());
         match self.sockets.get_mut(place) {
             Some(free) => *free = Some(socket),
             None => self.sockets.push(Some(socket)),
         }
         place
+    }
+
+    /// Whether a place has no socket any more.
+    pub fn is_lost(&self, place: usize) -> bool {
+        self.sockets.get(place).is_none_or(Option::is_none)
     }
 
     /// A socket is gone.

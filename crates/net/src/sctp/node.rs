@@ -84,7 +84,8 @@ impl Node {
         let socket = Socket::bind(SocketAddr::new(address, self.port))?;
         let bound = socket.local_addr()?;
         let shared = &self.handle.shared;
-        let place = shared.endpoint().add_address(shared.now(), bound, set_primary);
+        let mut endpoint = shared.endpoint();
+        let place = endpoint.add_address(shared.now(), bound, set_primary);
         self.change(place, Some(socket));
         Ok(())
     }
@@ -95,7 +96,8 @@ impl Node {
     /// When the host is not bound to it.
     pub fn remove_address(&self, address: IpAddr) -> io::Result<()> {
         let shared = &self.handle.shared;
-        let place = shared.endpoint().remove_address(shared.now(), address);
+        let mut endpoint = shared.endpoint();
+        let place = endpoint.remove_address(shared.now(), address);
         let place = place.ok_or_else(|| {
             let said = format!("{address}: this host is not bound to it");
             io::Error::new(io::ErrorKind::AddrNotAvailable, said)
@@ -104,6 +106,7 @@ impl Node {
         Ok(())
     }
 
+    /// Places and sockets change under one lock, that of the associations: nobody comes between.
     fn change(&self, place: usize, socket: Option<Socket>) {
         lock(&self.changes).push((place, socket));
         self.handle.shared.changed.notify_one();

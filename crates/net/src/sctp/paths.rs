@@ -71,6 +71,11 @@ impl Paths {
         }
     }
 
+    /// Changes all of them.
+    pub(super) fn change(&mut self, change: impl FnMut(&mut Path)) {
+        self.0.iter_mut().flatten().for_each(change);
+    }
+
     /// Keeps these alone.
     pub(super) fn keep(&mut self, stays: impl Fn(PathId) -> bool) {
         for (number, place) in (0..).zip(&mut self.0) {
@@ -79,10 +84,12 @@ impl Paths {
     }
 
     /// The peer's own packet came over it: a translator may have given it another port (RFC 6951,
-    /// section 5.4).
+    /// section 5.4). One that came to another address of this host says nothing of that path.
     pub(super) fn seen(&mut self, number: PathId, path: Path) {
-        if let Some(known) = self.0.get_mut(number.0 as usize) {
-            *known = Some(path);
+        if let Some(Some(known)) = self.0.get_mut(number.0 as usize)
+            && known.socket == path.socket
+        {
+            known.to = path.to;
         }
     }
 

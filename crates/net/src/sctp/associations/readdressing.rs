@@ -4,11 +4,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use bentpipe_association::endpoint::Outbox;
 use bentpipe_transport::Ports;
-use bentpipe_transport::sctp::{Listener, PathEnds, Readdress};
+use bentpipe_transport::sctp::{Listener, PathEnds, Readdress, ReaddressError};
 use bentpipe_units::Instant;
 use bentpipe_wire::sctp::{Chunk, Packet};
 
-use super::{Associations, Path};
+use super::{Associations, Connection, Path};
 
 impl Associations {
     /// The addresses that a path joins.
@@ -29,8 +29,8 @@ impl Associations {
         self.by_ends.entry((path.ip(), ports)).or_insert(id);
     }
 
-    /// The association of a packet from an address that no association knows: its peer says in it that it has moved, and
-    /// names an address that is known.
+    /// The association of a packet from an address that no association knows: its peer says in it that it has moved there, or
+    /// another change where the addresses that it told of are gone, and names an address that is known.
     pub(super) fn moved(
         &mut self,
         now: Instant,
@@ -38,63 +38,130 @@ impl Associations {
         ports: Ports,
         packet: &Packet,
     ) -> Option<usize> {
-        let [Chunk::Auth(_), Chunk::Asconf(asconf)] = &packet.chunks[..] else { return None };
+        let [Chunk::Auth(_), Chunk::Asconf(asconf), ..] = &packet.chunks[..] else { return None };
         let &id = self.by_ends.get(&(asconf.known.to_canonical(), ports))?;
-        if !self.connections[id].stream.endpoint.is_genuine_change(packet) {
+        let connection = self.connections.get_mut(id)?;
+        let endpoint = &connection.stream.endpoint;
+        if endpoint.is_move_to(path.ip(), packet) {
+            self.add_path(now, id, path);
+        } else if endpoint.has_answer(packet) {
+            connection.guest = Some(connection.paths.add(path));
+        } else {
             return None;
         }
-        self.add_path(now, id, path);
         Some(id)
+    }
+
+    /// Whether a packet from an address that no association knows has the tag of one on its ports: it was under way when its
+    /// address was deleted, or before its address was told. An answer would end that association.
+    pub(super) fn is_of_somebody(&self, packet: &Packet) -> bool {
+        let ports = Ports { local: packet.destination_port, peer: packet.source_port };
+        let is_its = |connection: &Connection| {
+            let endpoint = &connection.stream.endpoint;
+            endpoint.ports() == ports && endpoint.is_authentic(packet)
+        };
+        self.connections.iter().any(|(_, connection)| is_its(connection))
     }
 
     /// The peer of an association has an address no more.
     pub(super) fn forget_address(&mut self, id: usize, address: IpAddr) {
         let address = address.to_canonical();
-        let connection = &mut self.connections[id];
-        connection.paths.remove(|path| path.ip() == address);
-        let ends = (address, connection.stream.endpoint.ports());
-        if self.by_ends.get(&ends) == Some(&id) {
-            self.by_ends.remove(&ends);
-        }
+        self.connections[id].paths.remove(|path| path.ip() == address);
+        self.forget_ends(id);
+    }
+
+    /// Packets of addresses to which no path leads any more are not an association's.
+    fn forget_ends(&mut self, id: usize) {
+        let paths = &self.connections[id].paths;
+        self.by_ends.retain(|(ip, _), of| *of != id || paths.find(*ip).is_some());
     }
 
     /// This host has another address, with a socket: peers that take changes are told. Gives the place of the socket.
     pub fn add_address(&mut self, now: Instant, socket: SocketAddr, set_primary: bool) -> usize {
-        let place = self.local.add(socket);
+        let connections = &self.connections;
+        let place = self.local.add(socket, |place| {
+            connections.iter().any(|(_, one)| one.paths.iter().any(|path| path.socket == place))
+        });
         self.outboxes.resize_with(self.local.count(), Outbox::default);
         self.outboxes_fragmented.resize_with(self.local.count(), Outbox::default);
-        // What the place had to send before has gone or never will.
-        (self.outboxes[place], self.outboxes_fragmented[place]) = Default::default();
         self.announce();
         for id in self.ids() {
-            let Some(to) = self.reached_from(place, id) else { continue };
-            let path = Path { socket: place, to };
-            let ends = self.ends(&path);
-            let connection = &mut self.connections[id];
-            let number = connection.paths.add(path);
-            let change = Readdress { add: Some((number, ends)), set_primary, delete: None };
-            if connection.stream.endpoint.readdress(now, change).is_err() {
-                connection.paths.remove(|other| *other == path);
-            }
-            self.mark_dirty(id);
+            self.tell_address(now, id, place, set_primary);
         }
         place
     }
 
     /// This host has an address no more. Gives the place of its socket, if there was one.
     pub fn remove_address(&mut self, now: Instant, address: IpAddr) -> Option<usize> {
+        let address = address.to_canonical();
         let place = self.local.place_of(address)?;
         self.local.remove(place);
         self.announce();
         for id in self.ids() {
             let connection = &mut self.connections[id];
-            let change = Readdress { delete: Some(address.to_canonical()), ..Readdress::default() };
-            // Where the peer takes no changes its packets are lost, as they are.
-            let _ = connection.stream.endpoint.readdress(now, change);
-            connection.paths.remove(|path| path.socket == place);
+            let is_its = |path: &Path| path.socket == place;
+            let is_used = connection.paths.iter().any(is_its);
+            let change = Readdress { delete: Some(address), ..Readdress::default() };
+            match connection.stream.endpoint.readdress(now, change) {
+                Ok(()) => {
+                    connection.paths.remove(is_its);
+                    self.forget_ends(id);
+                }
+                // It is the last one with a path.
+                Err(ReaddressError::NotDeletable(_)) if is_used => self.strand(now, id, address),
+                // Before the peer knows any address it is called from another one. One that takes no changes is lost.
+                Err(_) => self.reroute(id, place),
+            }
             self.mark_dirty(id);
         }
         Some(place)
+    }
+
+    /// No path is left: one from another address takes its place, and without one what leaves is lost until there is one.
+    fn strand(&mut self, now: Instant, id: usize, address: IpAddr) {
+        self.connections[id].stranded = Some(address);
+        for place in 0..self.local.count() {
+            if self.connections[id].stranded.is_some() {
+                self.tell_address(now, id, place, true);
+            }
+        }
+    }
+
+    /// Tells a peer of the address of a socket, and with it of one that is gone.
+    fn tell_address(&mut self, now: Instant, id: usize, place: usize, set_primary: bool) {
+        let Some(to) = self.reached_from(place, id) else { return };
+        let path = Path { socket: place, to };
+        let ends = self.ends(&path);
+        let connection = &mut self.connections[id];
+        let number = connection.paths.add(path);
+        let delete = connection.stranded;
+        let change = Readdress { add: Some((number, ends)), set_primary, delete };
+        if connection.stream.endpoint.readdress(now, change).is_err() {
+            connection.paths.remove(|other| *other == path);
+        } else if connection.stranded.take().is_some() {
+            let lost = |other: &Path| self.local.is_lost(other.socket);
+            self.connections[id].paths.remove(lost);
+        }
+        self.mark_dirty(id);
+    }
+
+    /// Paths from a socket that is gone begin at another one, if one leads there.
+    fn reroute(&mut self, id: usize, place: usize) {
+        let local = &self.local;
+        self.connections[id].paths.change(|path| {
+            if path.socket == place
+                && let Some((socket, to)) = local.path_to(path.to.ip(), path.to.port())
+            {
+                *path = Path { socket, to };
+            }
+        });
+    }
+
+    /// What was to leave from sockets that are gone.
+    pub(super) fn forget_lost_sockets(&mut self) {
+        for place in (0..self.local.count()).filter(|place| self.local.is_lost(*place)) {
+            (self.outboxes[place], self.outboxes_fragmented[place]) = Default::default();
+        }
     }
 
     /// An address of the peer that the system reaches from a socket, or would if nothing better is there.

@@ -251,18 +251,192 @@ fn the_peers_other_address_carries_on_while_the_first_is_dark() {
     assert!(world.transfer([SERVER, CLIENT], ids, &data(2_000_000)));
 }
 
+/// The client has another address.
+fn add(world: &mut World, network: u8, set_primary: bool) {
+    let address = at(network, CLIENT);
+    let place = world.endpoints[CLIENT].add_address(world.now, address, set_primary);
+    let sockets = &mut world.sockets[CLIENT];
+    sockets.resize(sockets.len().max(place + 1), address);
+    sockets[place] = address;
+    world.gone.retain(|gone| *gone != address.ip());
+}
+
+/// The client has an address no more.
+fn remove(world: &mut World, network: u8) {
+    let address = at(network, CLIENT).ip();
+    world.endpoints[CLIENT].remove_address(world.now, address).expect("an address");
+    world.gone.push(address);
+}
+
 /// The client has another address, and the first no more.
 fn move_client(world: &mut World, [from, to]: [u8; 2]) {
+    add(world, to, true);
+    remove(world, from);
+}
+
+/// The ASCONF that is on its way, as bytes.
+fn asconf_in_flight(world: &World) -> Vec<u8> {
+    let is_one = |bytes: &&Vec<u8>| {
+        let packet = sctp::decode(Bytes::copy_from_slice(bytes)).expect("a packet");
+        packet.chunks.iter().any(|chunk| matches!(chunk, sctp::Chunk::Asconf(_)))
+    };
+    let mut all = world.in_flight.values().map(|(_, _, _, _, bytes)| bytes);
+    all.find(is_one).expect("an ASCONF").clone()
+}
+
+#[test]
+fn a_host_without_any_address_goes_on_with_the_next_one() {
+    let mut world = World::new(1);
+    let ids = world.opened();
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
+    remove(&mut world, 0);
+    assert!(!world.run(|world| world.now > Instant::ZERO + Span::from_secs(1_000)), "a minute");
+    add(&mut world, 1, true);
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
+    assert!(world.transfer([SERVER, CLIENT], ids, &data(100_000)));
+    assert_eq!(world.endpoints[SERVER].by_ends.len(), 1);
+}
+
+#[test]
+fn an_interface_that_flaps_within_a_round_trip_ends_nothing() {
+    for primary in [false, true] {
+        let mut world = World::new(1);
+        let ids = world.opened();
+        assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
+        for network in 1..4 {
+            add(&mut world, network, primary);
+            world.settle();
+            world.now += Span::from_millis(5);
+            remove(&mut world, network);
+            world.settle();
+        }
+        add(&mut world, 9, primary);
+        assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)), "primary {primary}");
+        move_client(&mut world, [0, 10]);
+        assert!(world.transfer([SERVER, CLIENT], ids, &data(100_000)), "primary {primary}");
+    }
+}
+
+#[test]
+fn reports_wait_for_the_peer_to_take_a_new_address_even_if_its_telling_is_lost() {
+    let mut world = World::new(1);
+    let ids = world.opened();
+    let mut left = data(60_000);
     let now = world.now;
-    world.gone.push(at(from, CLIENT).ip());
-    let client = &mut world.endpoints[CLIENT];
-    let place = client.add_address(now, at(to, CLIENT), true);
-    assert_eq!(
-        client.remove_address(now, at(from, CLIENT).ip()).map(|gone| gone != place),
-        Some(true)
+    assert!(world.endpoints[SERVER].poll_write(now, ids[SERVER], &mut left, &cx()).is_ready());
+    world.settle();
+    // The client moves when it has the data and has not said so.
+    world.now += DELAY;
+    let now = world.now;
+    for (_, (host, socket, from, ecn, bytes)) in std::mem::take(&mut world.in_flight) {
+        world.endpoints[host].handle_datagram(now, socket, from, ecn, &bytes);
+    }
+    move_client(&mut world, [0, 1]);
+    world.settle();
+    assert_eq!(world.in_flight.len(), 1, "an ASCONF and nothing else");
+    let _ = asconf_in_flight(&world);
+    world.in_flight.clear();
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(10_000)));
+}
+
+#[test]
+fn an_asconf_that_somebody_recorded_makes_no_path() {
+    let mut world = World::new(1);
+    let ids = world.opened();
+    add(&mut world, 1, false);
+    world.settle();
+    let recorded = asconf_in_flight(&world);
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
+    assert!(!world.run(|_| false));
+    for n in 10..40 {
+        let from = SocketAddr::from(([10, 0, 66, n], 9899));
+        world.gone.push(from.ip());
+        let now = world.now;
+        world.endpoints[SERVER].handle_datagram(now, 0, from, Ecn::NotCapable, &recorded);
+        world.settle();
+    }
+    assert_eq!(world.endpoints[SERVER].connections[ids[SERVER].0].paths.iter().count(), 2);
+    // The true client moves.
+    world.gone.push(at(0, CLIENT).ip());
+    move_client(&mut world, [1, 2]);
+    remove(&mut world, 0);
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
+}
+
+#[test]
+fn what_comes_late_from_an_address_that_is_deleted_is_not_answered() {
+    let mut world = World::new(1);
+    let ids = world.opened();
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
+    let (now, mut left) = (world.now, data(1_000));
+    assert!(world.endpoints[CLIENT].poll_write(now, ids[CLIENT], &mut left, &cx()).is_ready());
+    world.settle();
+    let late: Vec<_> = std::mem::take(&mut world.in_flight).into_values().collect();
+    assert!(!late.is_empty());
+    move_client(&mut world, [0, 1]);
+    assert!(!world.run(|_| false));
+    for (host, socket, from, ecn, bytes) in late {
+        world.endpoints[host].handle_datagram(world.now, socket, from, ecn, &bytes);
+    }
+    assert!(taken(world.endpoints[SERVER].outbox(0)).is_empty());
+    for (host, id) in ids.into_iter().enumerate() {
+        assert!(world.endpoints[host].connections[id.0].stream.status.failed.is_none());
+    }
+}
+
+#[test]
+fn nothing_points_to_an_association_that_is_over_whatever_became_of_its_addresses() {
+    let mut world = World::new(2);
+    let ids = world.opened();
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
+    let ports = world.endpoints[SERVER].connections[ids[SERVER].0].stream.endpoint.ports();
+    let now = world.now;
+    world.endpoints[SERVER].remove_address(now, at(1, SERVER).ip()).expect("an address");
+    world.gone.push(at(1, SERVER).ip());
+    assert!(!world.run(|_| false));
+    for (host, id) in ids.into_iter().enumerate() {
+        world.endpoints[host].release(world.now, id);
+    }
+    assert!(
+        world.run(|world| world.endpoints.iter().all(|endpoint| endpoint.connections.is_empty()))
     );
-    world.sockets[CLIENT].resize(place + 1, at(to, CLIENT));
-    world.sockets[CLIENT][place] = at(to, CLIENT);
+    let server = &mut world.endpoints[SERVER];
+    assert!(server.by_ends.is_empty());
+    let packet = Packet {
+        source_port: ports.peer,
+        destination_port: ports.local,
+        chunks: [sctp::Chunk::Init(Box::default())].into_iter().collect(),
+        ..Packet::default()
+    };
+    let mut bytes = bytes::BytesMut::new();
+    sctp::encode(&packet, &mut bytes);
+    server.handle_datagram(world.now, 0, at(1, CLIENT), Ecn::NotCapable, &bytes);
+}
+
+#[test]
+fn of_two_addresses_either_may_go() {
+    for goes in [0, 1] {
+        let mut world = World::new(2);
+        // The server has one.
+        world.endpoints[SERVER].remove_address(Instant::ZERO, at(1, SERVER).ip()).expect("two");
+        world.gone.push(at(1, SERVER).ip());
+        let ids = world.opened();
+        assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
+        assert!(!world.run(|_| false), "HEARTBEATs go to both addresses of the client");
+        remove(&mut world, goes);
+        assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)), "{goes}");
+        assert!(world.transfer([SERVER, CLIENT], ids, &data(100_000)), "{goes}");
+    }
+}
+
+#[test]
+fn an_address_that_goes_while_an_association_is_opened_is_not_missed() {
+    let mut world = World::new(1);
+    let id = world.connect(PORT);
+    world.settle();
+    add(&mut world, 1, true);
+    remove(&mut world, 0);
+    assert!(world.run(|world| world.endpoints[CLIENT].poll_connected(id, &cx()).is_ready()));
 }
 
 #[test]

@@ -80,12 +80,7 @@ impl Associations {
         if !connection.stream.endpoint.is_closed() {
             return;
         }
-        let ports = connection.stream.endpoint.ports();
-        for path in connection.paths.iter() {
-            if self.by_ends.get(&(path.ip(), ports)) == Some(&id) {
-                self.by_ends.remove(&(path.ip(), ports));
-            }
-        }
+        self.by_ends.retain(|_, of| *of != id);
         if connection.stream.dropped || connection.unaccepted {
             self.timers.set(id, None);
             self.connections.remove(id);
