@@ -71,9 +71,13 @@ impl Paths {
         }
     }
 
-    /// Changes all of them.
-    pub(super) fn change(&mut self, change: impl FnMut(&mut Path)) {
-        self.0.iter_mut().flatten().for_each(change);
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Path> {
+        self.0.iter_mut().flatten()
+    }
+
+    /// All of them with their numbers.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (PathId, &Path)> {
+        (0..).map(PathId).zip(&self.0).filter_map(|(number, path)| Some((number, path.as_ref()?)))
     }
 
     /// Keeps these alone.

@@ -71,7 +71,7 @@ impl Associations {
     }
 
     /// Packets of addresses to which no path leads any more are not an association's.
-    fn forget_ends(&mut self, id: usize) {
+    pub(super) fn forget_ends(&mut self, id: usize) {
         let paths = &self.connections[id].paths;
         self.by_ends.retain(|(ip, _), of| *of != id || paths.find(*ip).is_some());
     }
@@ -129,6 +129,19 @@ impl Associations {
 
     /// Tells a peer of the address of a socket, and with it of one that is gone.
     fn tell_address(&mut self, now: Instant, id: usize, place: usize, set_primary: bool) {
+        self.mark_dirty(id);
+        let connection = &mut self.connections[id];
+        let own = self.local.own(place);
+        if connection.stranded.take_if(|gone| Some(*gone) == own).is_some() {
+            // The peer has never heard that it was gone.
+            let local = &self.local;
+            let is_lost = |path: &&mut Path| local.is_lost(path.socket);
+            return connection
+                .paths
+                .iter_mut()
+                .filter(is_lost)
+                .for_each(|path| path.socket = place);
+        }
         let Some(to) = self.reached_from(place, id) else { return };
         let path = Path { socket: place, to };
         let ends = self.ends(&path);
@@ -141,20 +154,23 @@ impl Associations {
         } else if connection.stranded.take().is_some() {
             let lost = |other: &Path| self.local.is_lost(other.socket);
             self.connections[id].paths.remove(lost);
+            self.forget_ends(id);
         }
-        self.mark_dirty(id);
     }
 
     /// Paths from a socket that is gone begin at another one, if one leads there.
     fn reroute(&mut self, id: usize, place: usize) {
         let local = &self.local;
-        self.connections[id].paths.change(|path| {
-            if path.socket == place
-                && let Some((socket, to)) = local.path_to(path.to.ip(), path.to.port())
-            {
+        let Connection { paths, stream, .. } = &mut self.connections[id];
+        for path in paths.iter_mut().filter(|path| path.socket == place) {
+            if let Some((socket, to)) = local.path_to(path.to.ip(), path.to.port()) {
                 *path = Path { socket, to };
             }
-        });
+        }
+        for (number, path) in paths.numbered() {
+            let ends = PathEnds { own: local.own(path.socket), peer: Some(path.ip()) };
+            stream.endpoint.name_path(number, ends);
+        }
     }
 
     /// What was to leave from sockets that are gone.

@@ -298,6 +298,22 @@ fn a_host_without_any_address_goes_on_with_the_next_one() {
 }
 
 #[test]
+fn a_host_whose_only_address_comes_back_goes_on_without_a_word() {
+    let mut world = World::new(1);
+    let ids = world.opened();
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
+    for _ in 0..3 {
+        remove(&mut world, 0);
+        let later = world.now + Span::from_secs(2);
+        world.run(|world| world.now >= later);
+        add(&mut world, 0, true);
+        assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
+        assert!(world.transfer([SERVER, CLIENT], ids, &data(100_000)));
+    }
+    assert!(!world.changes(ids[CLIENT]).contains(&PathChange::Readdressed));
+}
+
+#[test]
 fn an_interface_that_flaps_within_a_round_trip_ends_nothing() {
     for primary in [false, true] {
         let mut world = World::new(1);

@@ -52,6 +52,7 @@ impl Associations {
                 Notice::ReaddressRefused(code) => {
                     let Connection { paths, stream, .. } = &mut self.connections[id];
                     paths.keep(|path| stream.endpoint.has_path(path));
+                    self.forget_ends(id);
                     PathChange::ReaddressRefused(code)
                 }
                 Notice::Restarted => {
