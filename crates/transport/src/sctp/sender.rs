@@ -88,9 +88,13 @@ impl Sender {
         }
     }
 
-    /// Index of a path.
+    /// Index of a path. One that leaves may have its number no more.
     pub(super) fn index_of(&self, id: PathId) -> Option<usize> {
-        self.paths.iter().position(|path| path.id == id && path.standing != Standing::Gone)
+        let find = |is: fn(Standing) -> bool| {
+            self.paths.iter().position(|path| path.id == id && is(path.standing))
+        };
+        let is_there = |standing| !matches!(standing, Standing::Leaving | Standing::Gone);
+        find(is_there).or_else(|| find(|standing| standing == Standing::Leaving))
     }
 
     /// Bytes of the send buffer that are taken.

@@ -334,6 +334,24 @@ fn an_interface_that_flaps_within_a_round_trip_ends_nothing() {
 }
 
 #[test]
+fn a_host_that_moves_faster_than_it_can_tell_is_found_where_it_is_in_the_end() {
+    for pause in [0, 5, 30, 45] {
+        let mut world = World::new(1);
+        let ids = world.opened();
+        assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
+        for network in 0..6 {
+            move_client(&mut world, [network, network + 1]);
+            let later = world.now + Span::from_millis(pause);
+            world.run(|world| world.now >= later);
+        }
+        assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)), "{pause} ms");
+        assert!(world.transfer([SERVER, CLIENT], ids, &data(100_000)), "{pause} ms");
+        assert!(!world.run(|_| false));
+        assert_eq!(world.endpoints[SERVER].by_ends.len(), 1, "{pause} ms");
+    }
+}
+
+#[test]
 fn reports_wait_for_the_peer_to_take_a_new_address_even_if_its_telling_is_lost() {
     let mut world = World::new(1);
     let ids = world.opened();
