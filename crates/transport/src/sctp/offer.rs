@@ -31,11 +31,7 @@ pub(super) struct Host<'a> {
 
 /// The INIT or INIT ACK that makes an offer.
 pub(super) fn init_of(config: &Config, offer: &Offer, own: &[IpAddr]) -> Init {
-    let address = |address: &IpAddr| match address {
-        IpAddr::V4(address) => Parameter::Ipv4(*address),
-        IpAddr::V6(address) => Parameter::Ipv6(*address),
-    };
-    let mut parameters: Vec<_> = own.iter().map(address).collect();
+    let mut parameters: Vec<_> = own.iter().copied().map(Parameter::from).collect();
     if config.ecn {
         parameters.push(Parameter::EcnCapable);
     }

@@ -114,10 +114,7 @@ impl Association {
         if self.state.is_open()
             && let Some(address) = new
         {
-            let address = match address {
-                IpAddr::V4(address) => Parameter::Ipv4(address).to_bytes(),
-                IpAddr::V6(address) => Parameter::Ipv6(address).to_bytes(),
-            };
+            let address = Parameter::from(address).to_bytes();
             let causes = vec![Cause::RestartWithNewAddresses(address)];
             return self.send_packet(id, init.tag, Chunk::Abort { reflected: false, causes });
         }

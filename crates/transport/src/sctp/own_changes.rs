@@ -31,7 +31,7 @@ pub struct Readdress {
     pub delete: Option<IpAddr>,
 }
 
-/// Why a change of addresses can not be told.
+/// Why a change of addresses cannot be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReaddressError {
     /// The association is not open.

@@ -216,7 +216,7 @@ fn a_move_is_believed_once_and_in_its_own_association() {
     assert!(!believes(&pair, 6), "nobody else can send it");
     pair.run_to(at(20_000));
     assert!(notices(&pair.client.notices).contains(&Notice::Readdressed), "from the old address");
-    assert!(!believes(&pair, 1), "who records it can not send it again");
+    assert!(!believes(&pair, 1), "who records it cannot send it again");
     pair.restart_client(moving());
     pair.run_to(at(25_000));
     assert!(notices(&pair.server.notices).contains(&Notice::Restarted));

@@ -119,14 +119,6 @@ const CORRELATION: usize = 4;
 /// Length of an AUTH without its code and the chunk's header.
 const AUTH_FIXED: usize = 4;
 
-/// An address with its type and length.
-pub(super) const fn address_parameter(address: IpAddr) -> Parameter {
-    match address {
-        IpAddr::V4(address) => Parameter::Ipv4(address),
-        IpAddr::V6(address) => Parameter::Ipv6(address),
-    }
-}
-
 const fn address_len(address: IpAddr) -> usize {
     match address {
         IpAddr::V4(_) => tlv::HEADER + 4,
@@ -135,7 +127,7 @@ const fn address_len(address: IpAddr) -> usize {
 }
 
 fn put_address(address: IpAddr, out: &mut BytesMut) {
-    tlv::put_list(&[address_parameter(address)], out);
+    tlv::put_list(&[Parameter::from(address)], out);
 }
 
 /// The only address in a value.

@@ -1,6 +1,6 @@
 //! Parameters of INIT and INIT ACK.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
@@ -69,6 +69,15 @@ impl Parameter {
         let mut out = BytesMut::new();
         super::tlv::put_list(std::slice::from_ref(self), &mut out);
         out.freeze()
+    }
+}
+
+impl From<IpAddr> for Parameter {
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Self::Ipv4(address),
+            IpAddr::V6(address) => Self::Ipv6(address),
+        }
     }
 }
 
