@@ -38,9 +38,34 @@ pub(super) fn add(
                 "it is before the change above: they stand in the order of time",
             );
         }
+        let gone = |node| {
+            let last = address_changes
+                .iter()
+                .rev()
+                .find(|one| one.add == Some(node) || one.delete == Some(node));
+            last.map_or_else(|| comes_later(table, file, node), |one| one.delete == Some(node))
+        };
+        if built.add.is_none()
+            && let Some(old) = built.delete
+        {
+            let side = paths.iter().find_map(|path| path.iter().position(|own| *own == old));
+            let own = paths.iter().filter_map(|path| side.map(|side| path[side]));
+            if gone(old) || own.filter(|own| *own != old).all(gone) {
+                return problem(
+                    &at("delete"),
+                    "it must be an address that the host has, and not its last one",
+                );
+            }
+        }
         address_changes.push(built);
     }
     Ok(protocol)
+}
+
+/// A node that is no address before its change.
+fn comes_later(table: &FlowTable, file: &ScenarioFile, node: usize) -> bool {
+    let mut added = table.address_changes.iter().filter_map(|change| change.add.as_ref());
+    added.any(|name| file.nodes.get(node) == Some(name))
 }
 
 fn build<'a>(
@@ -140,6 +165,11 @@ asconf = true
                 "order of time",
             ),
             ("{ at = \"1 s\", add = \"boat\" }", "boat"),
+            (
+                "{ at = \"1 s\", delete = \"ship\" }, { at = \"2 s\", delete = \"ship-b\" }",
+                "not its last one",
+            ),
+            ("{ at = \"1 s\", delete = \"shore\" }", "not its last one"),
         ] {
             let error = scenario(wrong).err().unwrap_or_default();
             assert!(error.contains(said), "{wrong}: {error}");

@@ -106,20 +106,18 @@ impl Readdressing {
             self.changes.clear();
         }
         let mut due = false;
-        while let Some(change) = self.changes.front_mut().filter(|change| change.at <= now) {
+        while let Some(change) = self.changes.front().copied().filter(|change| change.at <= now) {
             let readdress = Readdress {
                 add: change.add.and_then(|node| {
                     let own = |[own, _]: &[u16; 2]| usize::from(*own) == node;
                     let id = PathId(self.paths.iter().position(own)? as u32);
-                    let [own, peer] =
-                        self.paths[id.0 as usize].map(|node| IpAddr::V4(address(node)));
-                    Some((id, PathEnds { own: Some(own), peer: Some(peer) }))
+                    Some((id, self.ends(id)))
                 }),
                 set_primary: change.set_primary,
                 delete: change.delete.map(|node| IpAddr::V4(address(node as u16))),
             };
             if association.readdress(now, readdress) == Err(ReaddressError::NotOpen) {
-                change.at = now + RETRY;
+                self.changes[0].at = now + RETRY;
                 break;
             }
             self.changes.pop_front();
