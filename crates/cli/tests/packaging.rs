@@ -54,10 +54,10 @@ fn the_unit_exposes_little_to_the_gateway() {
 }
 
 #[test]
-fn the_capability_of_transparent_connections_is_in_its_own_file() {
+fn the_capabilities_of_transparent_connections_are_in_their_own_file() {
     assert!(!read("systemd/bentpipe-gateway.service").contains("CAP_"));
     let more = read("systemd/transparent.conf");
-    assert!(more.contains("\nAmbientCapabilities=CAP_NET_ADMIN\n"), "{more}");
+    assert!(more.contains("\nAmbientCapabilities=CAP_NET_ADMIN CAP_NET_RAW\n"), "{more}");
 }
 
 /// The line without the mark of a comment, if what follows is a table or a key with its value.

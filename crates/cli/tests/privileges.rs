@@ -6,8 +6,9 @@ use std::fs;
 
 use gateways::{Place, Running, check, start, text};
 
-/// CAP_NET_ADMIN as /proc shows it.
+/// CAP_NET_ADMIN as /proc shows it, and the same with CAP_NET_RAW.
 const NET_ADMIN: &str = "0000000000001000";
+const NET_ADMIN_AND_RAW: &str = "0000000000003000";
 const NONE: &str = "0000000000000000";
 
 /// Whether this is root; says so if it is not.
@@ -76,6 +77,16 @@ fn a_transparent_gateway_keeps_one_capability() {
     let place = Place::new();
     let hub = start(&place.hub("user = \"nobody\"\ntransparent_source = true"));
     assert_nobody(&hub, NET_ADMIN);
+}
+
+#[test]
+fn a_transparent_gateway_that_carries_datagrams_keeps_what_esp_takes() {
+    if !is_root() {
+        return;
+    }
+    let place = Place::new();
+    let settings = "user = \"nobody\"\ntransparent_source = true\nudp = \"tunnel\"";
+    assert_nobody(&start(&place.hub(settings)), NET_ADMIN_AND_RAW);
 }
 
 #[test]

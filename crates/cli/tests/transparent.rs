@@ -10,6 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use bentpipe_testkit::pattern;
+use rustix::net::{AddressFamily, SocketType, ipproto};
 use rustix::process::Signal;
 
 use namespaces::site::{self, Gateway, Site};
@@ -253,6 +254,52 @@ fn udp_is_carried_if_it_is_asked_for_and_both_hosts_see_each_other() {
             theirs.send_to(&data, from).expect("sent");
             let (len, from) = receive(&ours, &mut buffer);
             assert!(buffer[..len] == data && from == at(server), "{size} bytes, from {from}");
+        }
+    }
+}
+
+/// A socket for packets of ESP of a host. With IPv4 they come with their header.
+fn esp_socket(host: &Host, own: SocketAddr) -> UdpSocket {
+    let family = if own.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let open = || rustix::net::socket(family, SocketType::RAW, Some(ipproto::ESP));
+    let socket = UdpSocket::from(inside(host.id(), open).expect("a socket"));
+    socket.set_read_timeout(Some(TIMEOUT)).expect("a timeout");
+    socket
+}
+
+#[test]
+fn esp_is_carried_beside_udp_and_both_hosts_see_each_other() {
+    if !can_run() {
+        return;
+    }
+    let site = Site::new().tunnels_udp();
+    // What is for the terminal itself would come to the server.
+    ip(site.server.id(), &["address add 10.61.1.1/32 dev lo"]);
+    ip(site.hub.id(), &["route add 10.61.1.1/32 via 10.61.3.2"]);
+    let _gateways = site.gateways();
+    for (client, server) in [V4, V6] {
+        let at = |ip: &str| SocketAddr::new(ip.parse().expect("an address"), 0);
+        let header = if client == V4.0 { 20 } else { 0 };
+        let ours = esp_socket(&site.client, at(client));
+        let theirs = esp_socket(&site.server, at(server));
+        let near = if client == V4.0 { "10.61.1.1" } else { "fd61:1::1" };
+        let mut buffer = [0; 4_000];
+        // The first one begins the flow, the last ones are longer than what the links carry at once.
+        for size in [40, 9, 1_000, 1_480, 3_500] {
+            let data = pattern(size);
+            ours.send_to(&pattern(33), at(near)).expect("sent");
+            ours.send_to(&data, at(server)).expect("sent");
+            let (len, from) = receive(&theirs, &mut buffer);
+            assert!(buffer[header..len] == data && from == at(client), "{size} bytes, from {from}");
+            theirs.send_to(&data, from).expect("sent");
+            let (len, from) = receive(&ours, &mut buffer);
+            assert!(buffer[header..len] == data && from == at(server), "{size} bytes, from {from}");
+        }
+        // Of each packet one came.
+        for socket in [&ours, &theirs] {
+            socket.set_nonblocking(true).expect("set");
+            let more = socket.recv_from(&mut buffer).expect_err("nothing more");
+            assert_eq!(more.kind(), ErrorKind::WouldBlock);
         }
     }
 }

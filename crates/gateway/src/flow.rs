@@ -1,5 +1,6 @@
 //! A flow that begins here, from its first packet to its last.
 
+use std::fmt::Display;
 use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
@@ -276,7 +277,7 @@ impl<N: Network> Gateway<N> {
     }
 
     /// Counts a flow that could not be connected, and says so: the client has seen a reset, and no more.
-    pub(crate) fn refused(&self, peer: &str, client: SocketAddr, to: &Destination, why: Verdict) {
+    pub(crate) fn refused(&self, peer: &str, client: SocketAddr, to: &impl Display, why: Verdict) {
         self.counters.refuse(why);
         if let Some(skipped) = self.refusals.admit(self.seconds()) {
             // A peer writes what it likes there.

@@ -9,9 +9,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::carrier::Carrier;
 use crate::compression::Compression;
 use crate::counters::{Counters, Traffic};
-use crate::open::Destination;
 use crate::peer::Remote;
 use crate::places::{Place, Stay};
+use crate::whose::Target;
 use crate::{Gateway, Network};
 use bentpipe_association::endpoint::ConnectionRef;
 use bentpipe_association::host::Host;
@@ -35,7 +35,7 @@ struct Open {
 pub(crate) struct Entry {
     pub(crate) number: u64,
     pub(crate) client: SocketAddr,
-    pub(crate) destination: Destination,
+    pub(crate) destination: Target,
     pub(crate) peer: String,
     pub(crate) began: Instant,
     pub(crate) traffic: Traffic,
@@ -112,7 +112,7 @@ impl Flow {
         inner: &Gateway<N>,
         remote: &Remote,
         client: SocketAddr,
-        destination: Destination,
+        destination: impl Into<Target>,
         room: Room,
     ) -> Self {
         Counters::add(&inner.counters.open, 1);
@@ -122,7 +122,7 @@ impl Flow {
         let entry = Arc::new(Entry {
             number: open.next,
             client,
-            destination,
+            destination: destination.into(),
             peer: remote.name.clone(),
             began: inner.host.now(),
             traffic: Traffic::default(),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::Config;
 use crate::open::{Destination, Open, Verdict, frame, take};
 use crate::policy::Range;
-use crate::udp::Whose;
+use crate::whose::Whose;
 
 const VERDICTS: [Verdict; 7] = [
     Verdict::Connected,
@@ -68,7 +68,7 @@ pub fn gateway_seeds() -> [Vec<Vec<u8>>; 2] {
     ];
     let mut messages: Vec<Vec<u8>> = opens.iter().map(|open| frame(open).to_vec()).collect();
     messages.extend(VERDICTS.iter().map(|verdict| frame(verdict).to_vec()));
-    messages.push(Whose { client: from, to: name }.label(b"datagram").to_vec());
+    messages.push(Whose { client: from, to: name.into() }.label(b"datagram").to_vec());
     let key = "key = \"g9GFFU8rGj+Q69zpXoj1ecxx/izHNwRWbH/BhgNl9w8=\"";
     let texts = [
         "192.0.2.1:80".to_owned(),

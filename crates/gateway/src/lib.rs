@@ -51,6 +51,7 @@ mod relay;
 mod rivals;
 mod status;
 mod udp;
+mod whose;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -86,6 +87,7 @@ pub use self::status::{
     ConnectionStatus, FlowStatus, LinkStatus, PeerStatus, Refusals, Status, Totals,
 };
 pub use self::udp::Here;
+pub use self::whose::Target;
 
 /// The service number of gateways.
 const PORT: u16 = 2;

@@ -23,7 +23,7 @@ pub trait Surroundings {
 pub trait Network: Runtime + Surroundings {
     /// A TCP connection.
     type Tcp: Tcp;
-    /// A UDP socket of one flow.
+    /// A socket of one flow of UDP or ESP.
     type Udp: Udp;
     /// Futures that run beside each other.
     type Tasks: Tasks;
@@ -71,6 +71,18 @@ pub trait Network: Runtime + Surroundings {
         client: SocketAddr,
         transparent: bool,
     ) -> io::Result<Self::Udp>;
+
+    /// A socket that leads to a host by ESP, from a client's address.
+    ///
+    /// # Errors
+    /// When there is no way there, or the process may not do that.
+    fn esp_to(&self, to: IpAddr, client: IpAddr) -> io::Result<Self::Udp>;
+
+    /// A socket by which a client hears what another host says to it by ESP. What the client says comes elsewhere.
+    ///
+    /// # Errors
+    /// When the process may not do that.
+    fn esp_between(&self, host: IpAddr, client: IpAddr) -> io::Result<Self::Udp>;
 }
 
 /// Futures that run beside each other. When this is dropped, they end.
@@ -135,7 +147,7 @@ pub struct Received {
     pub ecn: Ecn,
 }
 
-/// A UDP socket of one flow.
+/// A socket of one flow of UDP or ESP.
 pub trait Udp: Send + Sync + 'static {
     /// Sends a datagram to whom the socket leads, with this ECN field in its IP header.
     fn send(&self, datagram: &[u8], ecn: Ecn) -> impl Future<Output = io::Result<usize>> + Send;

@@ -1,68 +1,37 @@
-//! UDP inside the association: datagrams that travel between the gateways as datagrams.
+//! UDP and ESP inside the association: datagrams that travel between the gateways as datagrams.
 //!
 //! A flow is what a client and a destination say to each other. At either end it has a socket of its own, so
 //! that nobody else's datagrams get into it; it is over when nothing was said for two minutes (RFC 4787,
-//! section 4.3). Each datagram between the gateways says whose it is, so that neither has to
+//! section 4.3), or ten with ESP. Each datagram between the gateways says whose it is, so that neither has to
 //! remember anything for the other one.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use bentpipe_tunnel::Datagram;
 use bentpipe_wire::Ecn;
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use crate::flows::{Flow, Room};
 use crate::open::{Destination, Verdict};
 use crate::peer::Remote;
 use crate::places::Kind;
+use crate::whose::{Target, Whose};
 use crate::{Gateway, Network, Received, Role, Tasks as _, Udp};
 use bentpipe_association::host::lock;
 use bentpipe_units::Span;
 
 /// A flow ends after this time without a datagram.
 const IDLE: Span = Span::from_secs(120);
+/// The same for ESP: nobody keeps it alive as UDP behind a NAT is, and Linux' own NAT waits so long for it.
+const IDLE_ESP: Span = Span::from_secs(600);
 /// Datagrams that wait for one flow's socket: as many as may come at once when one that they waited for is there.
 const WAITING: usize = 4_096;
 /// So many go to a host at once, and then it has a moment to read them.
 const BURST: usize = 64;
 const MOMENT: Span = Span::from_millis(1);
-
-/// Whose a datagram is: this goes in front of it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct Whose {
-    /// The client.
-    pub(crate) client: SocketAddr,
-    /// Whom it talks to.
-    pub(crate) to: Destination,
-}
-
-impl Whose {
-    /// A datagram of this flow on its way to the remote gateway. Its number is for the order within the flow alone.
-    fn datagram(&self, bytes: &[u8], ecn: Ecn) -> Datagram {
-        let mut hasher = DefaultHasher::new();
-        self.hash(&mut hasher);
-        Datagram { flow: hasher.finish() as u16, ecn, bytes: self.label(bytes) }
-    }
-
-    /// A datagram that says whose it is.
-    pub(crate) fn label(&self, datagram: &[u8]) -> Bytes {
-        let mut labelled = postcard::to_stdvec(self).expect("there are no unusual types in it");
-        labelled.extend_from_slice(datagram);
-        labelled.into()
-    }
-
-    /// Whose a datagram is, and what is in it; `None` where it does not say.
-    pub(crate) fn read(labelled: &Bytes) -> Option<(Self, Bytes)> {
-        let (whose, rest) = postcard::take_from_bytes(labelled).ok()?;
-        Some((whose, labelled.slice(labelled.len() - rest.len()..)))
-    }
-}
 
 /// The address that a client talks to.
 #[derive(Clone, Copy, Debug)]
@@ -174,12 +143,22 @@ async fn lead<N: Network>(
 ) {
     let source = inner.source(whose.client);
     let led = async {
-        let addresses = inner.look_up(&remote.name, &whose.to).await?;
+        let addresses = match &whose.to {
+            Target::Port(to) => inner.look_up(&remote.name, to).await?,
+            Target::Esp(host) => vec![SocketAddr::new(*host, 0)],
+        };
         let allowed =
             addresses.into_iter().find(|address| inner.policy.allows(&inner.network, *address));
         let to = allowed.ok_or(Verdict::Forbidden)?;
-        let socket = inner.network.socket_to(to, source).map_err(|error| Verdict::from(&error))?;
-        Ok::<_, Verdict>((socket, to))
+        let socket = match &whose.to {
+            Target::Port(_) => inner.network.socket_to(to, source),
+            // Behind one address nobody could tell apart what comes back: IKE sees that and takes UDP (RFC 7296, section 2.23).
+            Target::Esp(host) => match source {
+                Some(client) => inner.network.esp_to(*host, client.ip()),
+                None => return Err(Verdict::Forbidden),
+            },
+        };
+        Ok::<_, Verdict>((socket.map_err(|error| Verdict::from(&error))?, to))
     };
     match led.await {
         Ok(with) => carry(inner, remote, whose, &flow, with, waiting).await,
@@ -196,7 +175,7 @@ impl<N: Network> Gateway<N> {
         peer: &str,
         client: SocketAddr,
         here: Here,
-        to: Destination,
+        to: Target,
         (datagram, ecn): (&[u8], Ecn),
     ) {
         flows.reap();
@@ -204,7 +183,11 @@ impl<N: Network> Gateway<N> {
         let whose = Whose { client, to };
         let known = self.tunnel.lock().contains_key(&(peer.to_owned(), whose.clone()));
         if !known {
-            let socket = self.network.socket_between(here.address, client, here.transparent);
+            let Here { address, transparent } = here;
+            let socket = match &whose.to {
+                Target::Port(_) => self.network.socket_between(address, client, transparent),
+                Target::Esp(host) => self.network.esp_between(*host, client.ip()),
+            };
             let socket = match socket {
                 Ok(socket) => socket,
                 Err(error) => return self.cannot_answer(peer, client, here, &error),
@@ -227,7 +210,7 @@ impl<N: Network> Gateway<N> {
         socket: impl Udp,
     ) -> bool {
         flows.reap();
-        let whose = Whose { client, to };
+        let whose = Whose { client, to: to.into() };
         if self.tunnel.lock().contains_key(&(peer.to_owned(), whose.clone())) {
             return false;
         }
@@ -273,6 +256,7 @@ async fn carry<N: Network>(
     mut waiting: Waiting,
 ) {
     let mut burst = 0;
+    let idle = if let Target::Esp(_) = whose.to { IDLE_ESP } else { IDLE };
     let stay = flow.stay();
     let over = async {
         match &stay {
@@ -306,34 +290,7 @@ async fn carry<N: Network>(
                 flow.sent(bytes.len());
                 inner.host.send_datagram(remote.key, whose.datagram(&bytes, ecn));
             }
-            () = inner.network.sleep(IDLE) => return,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn a_datagram_says_whose_it_is_and_keeps_every_byte(
-            bytes in prop::collection::vec(any::<u8>(), 0..100),
-            v6 in any::<bool>(),
-        ) {
-            let ip: std::net::IpAddr = if v6 { [7; 16].into() } else { [7; 4].into() };
-            for to in [Destination::Name("a.example".into(), 53), SocketAddr::new(ip, 53).into()] {
-                let whose = Whose { client: SocketAddr::new(ip, 4000), to };
-                let read = Whose::read(&whose.label(&bytes));
-                prop_assert_eq!(read, Some((whose, Bytes::from(bytes.clone()))));
-            }
-        }
-
-        #[test]
-        fn anything_may_come(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
-            let _ = Whose::read(&bytes.into());
+            () = inner.network.sleep(idle) => return,
         }
     }
 }

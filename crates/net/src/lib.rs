@@ -5,6 +5,7 @@
 #![doc = include_str!("../../../docs/files.md")]
 
 pub mod bundles;
+mod esp_sockets;
 pub mod gateway;
 mod host;
 mod kept;

@@ -276,6 +276,12 @@ impl Config {
         self.transparent.is_some() || self.transparent_source
     }
 
+    /// Whether it opens raw sockets while it runs, for packets of ESP with other hosts' addresses, for which Linux wants
+    /// CAP_NET_RAW.
+    pub fn captures_esp(&self) -> bool {
+        self.is_transparent() && self.udp.mode == UdpMode::Tunnel
+    }
+
     /// The keys of everything where connections come in, and the peers that they name.
     pub fn entrances(&self) -> impl Iterator<Item = (String, Option<&str>)> {
         let forward = self.forward.iter().enumerate();

@@ -14,7 +14,7 @@ use bentpipe_gateway::{Config, UdpMode};
 use bentpipe_system::programs;
 
 /// Mark of packets for sockets of this machine.
-const MARK: u32 = 0x6270;
+pub(super) const MARK: u32 = 0x6270;
 /// The routing table that leads them there; also the priority of the rule that says so.
 const TABLE: u32 = 25_300;
 /// Mark of requests that wait for the remote gateway.
@@ -27,6 +27,10 @@ pub(super) const HELD_DEVICE: &str = "bentpipe-held";
 const LOOKUPS: [(u32, u32); 2] = [(MARK, TABLE), (HELD_MARK, HELD_TABLE)];
 /// What leads them there, in the words of `ip`, for either kind of addresses.
 const ROUTES: [(&str, &str); 2] = [("-4", "0.0.0.0/0"), ("-6", "::/0")];
+
+/// Clients with ESP and the hosts that they have it with, for either kind of addresses: raw sockets take what comes back, and
+/// no rule sees whether there is one.
+const ESP_SETS: [(&str, &str); 2] = [("esp4", "ip"), ("esp6", "ip6")];
 
 /// Switches by which Linux' own messages about a packet take its mark. Packets that leave with a client's address have
 /// [`MARK`]: that nobody has the address of a neighbour comes to the gateway's socket then, and not to the client.
@@ -88,11 +92,29 @@ impl Firewall {
         if config.transparent.is_none() && !config.transparent_source {
             return None;
         }
-        let mut rules = format!(
-            "table inet bentpipe {{\n  chain prerouting {{\n    \
-             type filter hook prerouting priority mangle; policy accept;\n    \
-             meta l4proto {{ tcp, udp, icmp, ipv6-icmp }} socket transparent 1 meta mark set {MARK:#x} accept\n"
+        let tunnels = config.udp.mode == UdpMode::Tunnel;
+        let answers_esp = tunnels && config.transparent_source;
+        let mut rules = "table inet bentpipe {\n".to_owned();
+        for (set, version) in ESP_SETS.iter().filter(|_| answers_esp) {
+            let address = if *version == "ip" { "ipv4_addr" } else { "ipv6_addr" };
+            let _ = writeln!(
+                rules,
+                "  set {set} {{\n    type {address} . {address}\n    flags dynamic, timeout\n    \
+                 timeout 10m\n    size 65535\n  }}"
+            );
+        }
+        let _ = writeln!(
+            rules,
+            "  chain prerouting {{\n    type filter hook prerouting priority mangle; policy accept;\n    \
+             meta l4proto {{ tcp, udp, icmp, ipv6-icmp }} socket transparent 1 meta mark set {MARK:#x} accept"
         );
+        for (set, version) in ESP_SETS.iter().filter(|_| answers_esp) {
+            let ends = format!("{version} daddr . {version} saddr");
+            let _ = writeln!(
+                rules,
+                "    meta l4proto esp {ends} @{set} update @{set} {{ {ends} }} meta mark set {MARK:#x} accept"
+            );
+        }
         if let Some(transparent) = &config.transparent {
             let from = match &transparent.interfaces[..] {
                 [] => String::new(),
@@ -115,10 +137,11 @@ impl Firewall {
                      {from}{first} meta mark set {HELD_MARK:#x} accept"
                 )
             };
-            if config.udp.mode == UdpMode::Tunnel {
+            if tunnels {
                 let _ = writeln!(
                     rules,
-                    "    {from}meta l4proto udp tproxy to :{} meta mark set {MARK:#x} accept",
+                    "    {from}meta l4proto udp tproxy to :{} meta mark set {MARK:#x} accept\n    \
+                     {from}meta l4proto esp meta mark set {MARK:#x} accept",
                     transparent.port
                 );
             }
@@ -128,8 +151,16 @@ impl Firewall {
             let _ = writeln!(
                 rules,
                 "  chain output {{\n    type filter hook output priority mangle; policy accept;\n    \
-                 meta l4proto {{ tcp, udp }} fib saddr type != local meta mark set {MARK:#x}\n  }}"
+                 meta l4proto {{ tcp, udp }} fib saddr type != local meta mark set {MARK:#x}"
             );
+            for (set, version) in ESP_SETS.iter().filter(|_| answers_esp) {
+                let ends = format!("{version} saddr . {version} daddr");
+                let _ = writeln!(
+                    rules,
+                    "    meta l4proto esp fib saddr type != local meta mark set {MARK:#x} update @{set} {{ {ends} }}"
+                );
+            }
+            rules.push_str("  }\n");
         }
         rules.push_str("}\n");
         Some(Self { rules, reflects: config.transparent_source })
@@ -322,6 +353,25 @@ mod tests {
         assert!(!firewall(settings).expect("rules").rules.contains("udp tproxy"));
         let rules = firewall(&format!("udp = \"tunnel\"\n{settings}")).expect("rules").rules;
         assert!(rules.contains(line), "{rules}");
+    }
+
+    #[test]
+    fn esp_is_captured_where_udp_is_and_what_comes_back_is_known_by_both_addresses() {
+        let capture = "[transparent]\nport = 25310\ninterfaces = [\"lan0\"]";
+        let line = "iifname { \"lan0\" } meta l4proto esp meta mark set 0x6270 accept";
+        assert!(!firewall(capture).expect("rules").rules.contains("esp"));
+        let rules = firewall(&format!("udp = \"tunnel\"\n{capture}")).expect("rules").rules;
+        assert!(rules.contains(line) && !rules.contains("@esp4"), "{rules}");
+        assert!(!firewall("transparent_source = true").expect("rules").rules.contains("esp"));
+        let settings = "udp = \"tunnel\"\ntransparent_source = true";
+        let rules = firewall(settings).expect("rules").rules;
+        for line in [
+            "type ipv6_addr . ipv6_addr",
+            "meta l4proto esp ip daddr . ip saddr @esp4 update @esp4 { ip daddr . ip saddr } meta mark set 0x6270",
+            "meta l4proto esp fib saddr type != local meta mark set 0x6270 update @esp6 { ip6 saddr . ip6 daddr }",
+        ] {
+            assert!(rules.contains(line), "{rules}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::net::{TcpStream, UdpSocket};
 
+use crate::esp_sockets::EspSocket;
 use crate::{sockets, udp_sockets};
 
 /// A TCP connection of a host.
@@ -102,16 +103,27 @@ impl AsyncRead for Reader<'_> {
     }
 }
 
-/// A UDP socket of one flow.
+/// A socket of one flow.
 #[derive(Debug)]
-pub(super) struct Datagrams(pub(super) UdpSocket);
+pub(super) enum Datagrams {
+    /// Of UDP.
+    Udp(UdpSocket),
+    /// Of ESP.
+    Esp(EspSocket),
+}
 
 impl Udp for Datagrams {
     async fn send(&self, datagram: &[u8], ecn: Ecn) -> io::Result<usize> {
-        udp_sockets::send(&self.0, datagram, ecn).await
+        match self {
+            Self::Udp(socket) => udp_sockets::send(socket, datagram, ecn).await,
+            Self::Esp(socket) => socket.send(datagram, ecn).await,
+        }
     }
 
     async fn recv(&self) -> io::Result<Received> {
-        udp_sockets::receive(&self.0).await
+        match self {
+            Self::Udp(socket) => udp_sockets::receive(socket).await,
+            Self::Esp(socket) => socket.receive().await,
+        }
     }
 }

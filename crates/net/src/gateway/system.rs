@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use super::neighbours::Neighbours;
 use super::streams::{Datagrams, Stream};
+use crate::esp_sockets::EspSocket;
 use crate::runtime::Tokio;
 use crate::{sockets, udp_sockets};
 
@@ -80,7 +81,7 @@ impl Network for System {
     }
 
     fn socket_to(&self, to: SocketAddr, source: Option<SocketAddr>) -> io::Result<Datagrams> {
-        udp_sockets::to(to, source).map(Datagrams)
+        udp_sockets::to(to, source).map(Datagrams::Udp)
     }
 
     fn socket_between(
@@ -89,7 +90,15 @@ impl Network for System {
         client: SocketAddr,
         transparent: bool,
     ) -> io::Result<Datagrams> {
-        udp_sockets::between(here, client, transparent).map(Datagrams)
+        udp_sockets::between(here, client, transparent).map(Datagrams::Udp)
+    }
+
+    fn esp_to(&self, to: IpAddr, client: IpAddr) -> io::Result<Datagrams> {
+        EspSocket::to(to, client).map(Datagrams::Esp)
+    }
+
+    fn esp_between(&self, host: IpAddr, client: IpAddr) -> io::Result<Datagrams> {
+        EspSocket::between(host, client).map(Datagrams::Esp)
     }
 }
 

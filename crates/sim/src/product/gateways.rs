@@ -352,4 +352,12 @@ impl Network for Lan {
     fn socket_between(&self, _: SocketAddr, _: SocketAddr, _: bool) -> io::Result<NoUdp> {
         Err(io::ErrorKind::Unsupported.into())
     }
+
+    fn esp_to(&self, _: IpAddr, _: IpAddr) -> io::Result<NoUdp> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn esp_between(&self, _: IpAddr, _: IpAddr) -> io::Result<NoUdp> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }

@@ -12,7 +12,7 @@ pub(crate) struct Privileges {
     user: User,
     name: CString,
     /// What stays for as long as the process runs.
-    kept: Option<Capability>,
+    kept: Vec<Capability>,
 }
 
 impl Privileges {
@@ -29,7 +29,12 @@ impl Privileges {
         if !geteuid().is_root() {
             return Err(format!("only root can become `{name}`; start it as root or as `{name}`"));
         }
-        let kept = config.is_transparent().then_some(Capability::CAP_NET_ADMIN);
+        let kept = [
+            (config.is_transparent(), Capability::CAP_NET_ADMIN),
+            (config.captures_esp(), Capability::CAP_NET_RAW),
+        ];
+        let kept = kept.into_iter().filter_map(|(needed, capability)| needed.then_some(capability));
+        let kept = kept.collect();
         let name = CString::new(name.as_str()).map_err(|_| unknown())?;
         Ok(Some(Self { user, name, kept }))
     }
@@ -44,7 +49,7 @@ impl Privileges {
     }
 
     fn change(&self) -> Result<(), Box<dyn std::error::Error>> {
-        let kept: CapsHashSet = self.kept.into_iter().collect();
+        let kept: CapsHashSet = self.kept.iter().copied().collect();
         let given_up = caps::read(None, CapSet::Bounding)?;
         let mut given_up = given_up.difference(&kept);
         given_up.try_for_each(|capability| caps::drop(None, CapSet::Bounding, *capability))?;
@@ -53,7 +58,8 @@ impl Privileges {
         initgroups(&self.name, gid)?;
         setresgid(gid, gid, gid)?;
         setresuid(self.user.uid, self.user.uid, self.user.uid)?;
-        let until_bound = self.kept.into_iter().chain([Capability::CAP_NET_BIND_SERVICE]).collect();
+        let mut until_bound = kept.clone();
+        until_bound.insert(Capability::CAP_NET_BIND_SERVICE);
         // What may be in use is among what may be had, at every moment.
         caps::clear(None, CapSet::Effective)?;
         caps::set(None, CapSet::Permitted, &until_bound)?;
@@ -62,8 +68,8 @@ impl Privileges {
         caps::securebits::set_keepcaps(false)?;
         // Programs that the gateway starts, for rules of the firewall, need the same.
         caps::set(None, CapSet::Inheritable, &kept)?;
-        if let Some(capability) = self.kept {
-            caps::raise(None, CapSet::Ambient, capability)?;
+        for capability in &self.kept {
+            caps::raise(None, CapSet::Ambient, *capability)?;
         }
         rustix::thread::set_no_new_privs(true)?;
         Ok(())

@@ -1,6 +1,7 @@
 //! How connections come in.
 
 mod datagrams;
+mod esp;
 mod forward;
 mod held;
 mod http;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::{Inner, datagrams, held, listen};
+use super::{Inner, datagrams, esp, held, listen};
 use crate::gateway::streams::Stream;
 use crate::listening::serve;
 use bentpipe_gateway::UdpMode;
@@ -25,6 +25,9 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
         true => None,
         false => Some(held::start(inner, tasks, peer.clone())?),
     };
+    if inner.config().udp.mode == UdpMode::Tunnel {
+        esp::start(inner, tasks, &peer);
+    }
     for address in addresses {
         let listener = match listen(address, true) {
             // A machine without IPv6.

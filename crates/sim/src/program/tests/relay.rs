@@ -87,6 +87,14 @@ impl Network for Lan {
     fn socket_between(&self, _: SocketAddr, _: SocketAddr, _: bool) -> io::Result<NoUdp> {
         Err(io::ErrorKind::Unsupported.into())
     }
+
+    fn esp_to(&self, _: IpAddr, _: IpAddr) -> io::Result<NoUdp> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn esp_between(&self, _: IpAddr, _: IpAddr) -> io::Result<NoUdp> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// Program 1 becomes a hub; program 0 is its terminal.

@@ -1,0 +1,121 @@
+//! Whose a datagram between the gateways is.
+
+use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::net::{IpAddr, SocketAddr};
+
+use bentpipe_tunnel::Datagram;
+use bentpipe_wire::Ecn;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::open::Destination;
+
+/// Bytes at the beginning of a packet of ESP that name its security association, the SPI (RFC 4303, section 2.1).
+const SPI: usize = 4;
+
+/// Where a flow leads.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Target {
+    /// To a port, by TCP or UDP.
+    Port(Destination),
+    /// To a host, by ESP (RFC 4303), which has no ports.
+    Esp(IpAddr),
+}
+
+impl From<Destination> for Target {
+    fn from(to: Destination) -> Self {
+        Self::Port(to)
+    }
+}
+
+impl From<SocketAddr> for Target {
+    fn from(to: SocketAddr) -> Self {
+        Self::Port(to.into())
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Port(to) => to.fmt(f),
+            Self::Esp(host) => write!(f, "{host} (ESP)"),
+        }
+    }
+}
+
+/// Whose a datagram is: this goes in front of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Whose {
+    /// The client. With ESP its port is 0.
+    pub(crate) client: SocketAddr,
+    /// Whom it talks to.
+    pub(crate) to: Target,
+}
+
+impl Whose {
+    /// A datagram of this flow on its way to the remote gateway. Its number is for the order within the flow alone, and
+    /// each security association of IPsec has an order of its own.
+    pub(crate) fn datagram(&self, bytes: &[u8], ecn: Ecn) -> Datagram {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        if let Target::Esp(_) = self.to {
+            bytes.first_chunk::<SPI>().hash(&mut hasher);
+        }
+        Datagram { flow: hasher.finish() as u16, ecn, bytes: self.label(bytes) }
+    }
+
+    /// A datagram that says whose it is.
+    pub(crate) fn label(&self, datagram: &[u8]) -> Bytes {
+        let mut labelled = postcard::to_stdvec(self).expect("there are no unusual types in it");
+        labelled.extend_from_slice(datagram);
+        labelled.into()
+    }
+
+    /// Whose a datagram is, and what is in it; `None` where it does not say.
+    pub(crate) fn read(labelled: &Bytes) -> Option<(Self, Bytes)> {
+        let (whose, rest) = postcard::take_from_bytes(labelled).ok()?;
+        Some((whose, labelled.slice(labelled.len() - rest.len()..)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_datagram_says_whose_it_is_and_keeps_every_byte(
+            bytes in prop::collection::vec(any::<u8>(), 0..100),
+            v6 in any::<bool>(),
+        ) {
+            let ip: IpAddr = if v6 { [7; 16].into() } else { [7; 4].into() };
+            let name = Destination::Name("a.example".into(), 53);
+            for to in [name.into(), SocketAddr::new(ip, 53).into(), Target::Esp(ip)] {
+                let whose = Whose { client: SocketAddr::new(ip, 4000), to };
+                let read = Whose::read(&whose.label(&bytes));
+                prop_assert_eq!(read, Some((whose, Bytes::from(bytes.clone()))));
+            }
+        }
+
+        #[test]
+        fn anything_may_come(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+            let _ = Whose::read(&bytes.into());
+        }
+    }
+
+    #[test]
+    fn security_associations_of_the_same_hosts_do_not_wait_for_each_other() {
+        let (client, host) = (SocketAddr::from(([10, 0, 0, 1], 0)), IpAddr::from([192, 0, 2, 1]));
+        let flow = |to: &Target, bytes: &[u8]| {
+            Whose { client, to: to.clone() }.datagram(bytes, Ecn::NotCapable).flow
+        };
+        let esp = Target::Esp(host);
+        assert_eq!(flow(&esp, b"spi1first"), flow(&esp, b"spi1second"));
+        assert_ne!(flow(&esp, b"spi1first"), flow(&esp, b"spi2first"));
+        let udp = Target::from(SocketAddr::new(host, 4_500));
+        assert_eq!(flow(&udp, b"spi1first"), flow(&udp, b"spi2first"));
+    }
+}
