@@ -291,6 +291,24 @@ fn a_rate_that_is_five_times_too_high_is_found_out_behind_a_queue_that_is_much_t
 }
 
 #[test]
+fn what_is_answered_elsewhere_is_not_lost_between_two_answers() {
+    let mut world = World::new(GEO.0, GEO.1, 1);
+    world.go(2.0);
+    let before = world.link.pace();
+    for _ in 0..10 {
+        // A tunnel fills the link, and the connection has little to say.
+        for _ in 0..1_000 {
+            world.link.sent(Instant::ZERO + Span::from_secs_f64(world.now), ByteCount::new(PACKET));
+            world.now += 0.0012;
+        }
+        world.next_packet = world.now;
+        world.flows[0].asked_at = -1.0;
+        world.go(0.01);
+        assert_eq!(world.link.pace(), before);
+    }
+}
+
+#[test]
 fn a_connection_that_comes_later_knows_the_path_of_the_others() {
     let mut world = World::new(GEO.0, GEO.1, 1);
     world.carries = GEO.0 / 5.0;

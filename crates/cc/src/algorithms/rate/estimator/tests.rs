@@ -58,21 +58,27 @@ fn a_path_that_becomes_several_times_as_long_costs_seconds_of_the_rate() {
     }
 }
 
-/// Packets leave at 10 Mbit/s from `now` on for so many milliseconds; of each `of` packets one arrives, and the last one is answered.
+/// Packets leave at 10 Mbit/s from `now` on for so many milliseconds; of each `of` packets one arrives, and the last one is answered,
+/// which tells of all.
 fn goes_on(link: &mut Estimator, now: &mut Instant, millis: u64, of: u64) {
     let rate = BitRate::from_bps(10_000_000);
     let until = *now + Span::from_millis(millis);
-    let mut number = 0;
+    let (mut number, mut lost) = (0, 0);
     let mut last = *now;
     while *now < until {
         link.sent(*now, PACKET);
         (number, last) = (number + 1, *now);
         if number % of == 0 {
             link.arrived(PACKET);
+        } else {
+            lost += 1;
         }
         *now += rate.time_for(PACKET);
     }
     link.answered(last + Span::from_millis(600), last);
+    if lost > 0 {
+        link.lost(last + Span::from_millis(600), PACKET * lost);
+    }
 }
 
 #[test]
