@@ -42,6 +42,8 @@ pub(super) struct PeerShaper {
     datagrams_wait: bool,
     /// What was sent and not yet charged, headers of IP and UDP included.
     on_wire: ByteCount,
+    /// Data of connections among it.
+    data: ByteCount,
     /// Of answers that left at once since the last round.
     answers: ByteCount,
 }
@@ -67,6 +69,7 @@ impl PeerShaper {
             datagrams_wait: false,
             // What was sent before there was a shaper is no debt.
             on_wire: ByteCount::ZERO,
+            data: ByteCount::ZERO,
             answers: ByteCount::ZERO,
         }
     }
@@ -122,16 +125,21 @@ impl PeerShaper {
         self.datagrams_wait = false;
     }
 
-    /// A datagram of so many bytes leaves, headers of IP and UDP included.
-    pub(super) fn count_sent(&mut self, bytes: usize) {
-        self.on_wire += ByteCount::new(bytes as u64);
+    /// A datagram of so many bytes leaves, headers of IP and UDP included; a connection hears whether it `is_data` that
+    /// arrived.
+    pub(super) fn count_sent(&mut self, bytes: usize, is_data: bool) {
+        let bytes = ByteCount::new(bytes as u64);
+        self.on_wire += bytes;
+        if is_data {
+            self.data += bytes;
+        }
     }
 
     /// So many bytes have left since this was asked last.
     fn take_sent(&mut self, now: Instant) -> ByteCount {
-        let bytes = std::mem::take(&mut self.on_wire);
+        let (bytes, data) = (std::mem::take(&mut self.on_wire), std::mem::take(&mut self.data));
         if bytes > ByteCount::ZERO {
-            self.link.sent(now, bytes);
+            self.link.sent(now, bytes, data);
         }
         self.shaper.set_rate(now, self.link.pace());
         bytes
@@ -285,11 +293,11 @@ mod tests {
     fn busy(answers: usize, bytes: usize) -> PeerShaper {
         let share = Share { rate: BitRate::from_bps(20_000), weight: 1 };
         let mut own = PeerShaper::new(share, 0);
-        own.count_sent(1_500);
+        own.count_sent(1_500, true);
         own.charge_others(NOW);
         for _ in 0..answers {
             assert!(own.answers_at_once(NOW));
-            own.count_sent(bytes);
+            own.count_sent(bytes, true);
             own.charge_answer(NOW);
         }
         own
@@ -305,7 +313,7 @@ mod tests {
         own.wake(member);
         let later = NOW + Span::from_secs(2);
         assert!(own.next(later).is_some());
-        own.count_sent(1_500);
+        own.count_sent(1_500, true);
         own.end_round(later, member, true, 1);
         assert!(own.answers_at_once(later), "they had nothing of this round yet");
     }

@@ -50,7 +50,7 @@ impl Association {
             outbox.withdraw();
             let path = self.paths.get(path);
             if let Some(shaper) = &mut self.shapers[path.link()] {
-                shaper.count_sent(path.route().headers() + len);
+                shaper.count_sent(path.route().headers() + len, weighty);
             }
             return;
         }
@@ -160,7 +160,7 @@ impl Association {
         let (link, ecn) = (used.link(), used.mark(now, has_content(plain)));
         let bytes = route.headers() + OVERHEAD + len;
         if let Some(shaper) = &mut self.shapers[link] {
-            shaper.count_sent(bytes);
+            shaper.count_sent(bytes, weighty);
         }
         used.count(bytes);
         self.fec.sealed(now, Sealed { keys: index, plain, weighty });

@@ -51,7 +51,7 @@ impl Controller for Rate {
 
     fn on_sent(&mut self, path: &PathView, sent: &Sent) {
         if self.counts {
-            self.link.sent(path.now, sent.bytes);
+            self.link.sent(path.now, sent.bytes, sent.bytes);
         }
     }
 

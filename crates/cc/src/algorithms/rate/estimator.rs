@@ -8,7 +8,7 @@ use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 use super::base::Base;
 use super::samples::{Sample, Samples, Stretch};
-use super::sent::Sent;
+use super::sent::{Sent, Total};
 
 /// Share of the base round trip above which a queue counts, and the least that counts.
 const QUEUE_SHARE: u64 = 8;
@@ -42,7 +42,7 @@ const PULSE_SPAN: (Span, Span) = (Span::from_millis(50), Span::from_millis(100))
 const PULSE_BYTES: f64 = 15_000.0;
 /// Bytes that may leave between two questions without its being a silence.
 const APART: f64 = 6_000.0;
-/// Bytes of which it is known what became of them between two answers, of which something can be told.
+/// Bytes that left between two answers of which something can be told.
 const GAP_BYTES: f64 = 15_000.0;
 /// Time between pulses, if a round trip is not more.
 const PAUSE: Span = Span::from_millis(300);
@@ -117,8 +117,6 @@ pub(super) struct Estimator {
     /// Rounds in a row with marks, and with losses of more than half.
     marked: u32,
     lossy: u32,
-    /// The last answer before a gap, as long as the one after it is the newest.
-    before_gap: Option<Sample>,
     /// Gaps between answers in which more than half was lost, without a whole round between them.
     gaps: u32,
 }
@@ -147,7 +145,6 @@ impl Estimator {
             round: None,
             marked: 0,
             lossy: 0,
-            before_gap: None,
             gaps: 0,
         }
     }
@@ -216,10 +213,10 @@ impl Estimator {
         self.base.get().unwrap_or(Span::ZERO).max(least)
     }
 
-    /// So many bytes leave now.
-    pub(super) fn sent(&mut self, now: Instant, bytes: ByteCount) {
+    /// So many bytes leave now, and of so many of them answers will tell.
+    pub(super) fn sent(&mut self, now: Instant, bytes: ByteCount, answered: ByteCount) {
         let factor = self.header_factor.unwrap_or(1.0);
-        self.sent.add(now, ByteCount::new((bytes.get() as f64 * factor) as u64));
+        self.sent.add(now, ByteCount::new((bytes.get() as f64 * factor) as u64), answered);
         self.steer(now);
     }
 
@@ -250,20 +247,15 @@ impl Estimator {
             return;
         }
         self.base.take(now, rtt);
-        let left = self.sent.by(sent_at);
+        let Total { all: left, answered: left_answered } = self.sent.by(sent_at);
         let (arrived, lost) = (self.arrived, self.lost);
-        let sample = Sample { sent_at, at: now, rtt, left, arrived, lost };
+        let sample = Sample { sent_at, at: now, rtt, left, left_answered, arrived, lost };
         // While nothing arrives nothing is learned of what the link carries. Where it is given little, little is asked.
         let apart = if self.is_whole() { 0.0 } else { APART / self.given };
         let longest = rtt + Span::from_secs_f64(apart);
         let silent = |newest: &Sample| sent_at.since(newest.sent_at) > longest;
-        if let Some(before) = self.before_gap.take()
-            && let Some(after) = &newest
-        {
-            self.count_gap(&before, after);
-        }
         if let Some(newest) = newest.filter(silent) {
-            self.before_gap = Some(newest);
+            self.count_gap(&newest, &sample);
             self.samples.clear();
             self.round = None;
         }
@@ -451,12 +443,11 @@ impl Estimator {
     }
 
     /// Nothing was answered between these two, which are more than a round trip apart. An outage does that once; where the queue is
-    /// short and the pace far too high it goes on, as the questions are lost with the rest. What left says nothing: datagrams
-    /// of the tunnel are answered elsewhere.
+    /// short and the pace far too high it goes on, as the questions are lost with the rest.
     fn count_gap(&mut self, before: &Sample, after: &Sample) {
+        let left = after.left_answered.saturating_sub(before.left_answered) as f64;
         let arrived = (after.arrived - before.arrived) as f64;
-        let known = arrived + (after.lost - before.lost) as f64;
-        let is_lossy = known >= GAP_BYTES && arrived < known * (1.0 - MOST_LOST);
+        let is_lossy = left >= GAP_BYTES && arrived < left * (1.0 - MOST_LOST);
         self.gaps = if is_lossy { self.gaps + 1 } else { 0 };
         if self.gaps >= 2 {
             self.gaps = 0;

@@ -42,9 +42,9 @@ impl DedicatedLink {
         self.estimator().pace()
     }
 
-    /// So many bytes leave now, all headers included.
-    pub fn sent(&self, now: Instant, bytes: ByteCount) {
-        self.estimator().sent(now, bytes);
+    /// So many bytes leave now, all headers included, and of so many of them its connections will hear what became of them.
+    pub fn sent(&self, now: Instant, bytes: ByteCount, answered: ByteCount) {
+        self.estimator().sent(now, bytes, answered);
     }
 
     /// The controller of another connection, whose segments have so many bytes and which may have so many under way

@@ -14,8 +14,9 @@ pub(super) struct Sample {
     pub(super) sent_at: Instant,
     pub(super) at: Instant,
     pub(super) rtt: Span,
-    /// Bytes that had left when it was sent, of all connections.
+    /// Bytes that had left when it was sent, and those among them of which answers tell.
     pub(super) left: u64,
+    pub(super) left_answered: u64,
     /// Bytes known to have arrived and to be lost, of all connections.
     pub(super) arrived: u64,
     pub(super) lost: u64,

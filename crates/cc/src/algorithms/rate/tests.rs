@@ -114,7 +114,7 @@ impl World {
         let flow = self.next_flow % self.flows.len();
         self.next_flow += 1;
         let at = Instant::ZERO + Span::from_secs_f64(self.now);
-        self.link.sent(at, ByteCount::new(PACKET));
+        self.link.sent(at, ByteCount::new(PACKET), ByteCount::new(PACKET));
         let asks = self.now - self.flows[flow].asked_at >= self.flows[flow].srtt / 16.0;
         if asks {
             self.flows[flow].asked_at = self.now;
@@ -298,7 +298,8 @@ fn what_is_answered_elsewhere_is_not_lost_between_two_answers() {
     for _ in 0..10 {
         // A tunnel fills the link, and the connection has little to say.
         for _ in 0..1_000 {
-            world.link.sent(Instant::ZERO + Span::from_secs_f64(world.now), ByteCount::new(PACKET));
+            let at = Instant::ZERO + Span::from_secs_f64(world.now);
+            world.link.sent(at, ByteCount::new(PACKET), ByteCount::ZERO);
             world.now += 0.0012;
         }
         world.next_packet = world.now;

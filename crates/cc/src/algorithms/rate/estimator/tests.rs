@@ -6,7 +6,7 @@ const PACKET: ByteCount = ByteCount::new(1_200);
 fn one_by_one(link: &mut Estimator, now: &mut Instant, round_trip: Span, seconds: u64) {
     let until = *now + Span::from_secs(seconds);
     while *now < until {
-        link.sent(*now, PACKET);
+        link.sent(*now, PACKET, PACKET);
         link.arrived(PACKET);
         link.answered(*now + round_trip, *now);
         *now += round_trip.max(link.pace().time_for(PACKET));
@@ -36,7 +36,7 @@ fn lost_over(rate: u64, long: u64) -> f64 {
             link.arrived(PACKET);
             link.answered(now, sent);
         }
-        link.sent(next, PACKET);
+        link.sent(next, PACKET, PACKET);
         let trip = Span::from_millis(if next < at(60) { 100 } else { long });
         answers.insert(next + trip, next);
         let takes = link.pace().time_for(PACKET);
@@ -58,27 +58,21 @@ fn a_path_that_becomes_several_times_as_long_costs_seconds_of_the_rate() {
     }
 }
 
-/// Packets leave at 10 Mbit/s from `now` on for so many milliseconds; of each `of` packets one arrives, and the last one is answered,
-/// which tells of all.
+/// Packets leave at 10 Mbit/s from `now` on for so many milliseconds; of each `of` packets one arrives, and the last one is answered.
 fn goes_on(link: &mut Estimator, now: &mut Instant, millis: u64, of: u64) {
     let rate = BitRate::from_bps(10_000_000);
     let until = *now + Span::from_millis(millis);
-    let (mut number, mut lost) = (0, 0);
+    let mut number = 0;
     let mut last = *now;
     while *now < until {
-        link.sent(*now, PACKET);
+        link.sent(*now, PACKET, PACKET);
         (number, last) = (number + 1, *now);
         if number % of == 0 {
             link.arrived(PACKET);
-        } else {
-            lost += 1;
         }
         *now += rate.time_for(PACKET);
     }
     link.answered(last + Span::from_millis(600), last);
-    if lost > 0 {
-        link.lost(last + Span::from_millis(600), PACKET * lost);
-    }
 }
 
 #[test]
