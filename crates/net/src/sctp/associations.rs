@@ -82,8 +82,8 @@ struct Connection {
     dirty: bool,
     /// This host's address is gone, and there was no other: the peer is told with the next one.
     stranded: Option<IpAddr>,
-    /// An address that is none of the peer's, from which it told a change: the answer goes there.
-    guest: Option<PathId>,
+    /// Addresses that are none of the peer's, from which it told changes: the answers go there.
+    guests: Vec<PathId>,
 }
 
 /// What surrounds an association while it is drained.
@@ -198,7 +198,7 @@ impl Associations {
             unaccepted,
             dirty: false,
             stranded: None,
-            guest: None,
+            guests: Vec::new(),
         });
         self.by_ends.insert((path.ip(), ports), id);
         self.mark_dirty(id);
@@ -321,7 +321,7 @@ impl Associations {
             events: &mut self.events,
         };
         let deadline = drain(&mut connection.stream.endpoint, now, &mut context);
-        if let Some(guest) = connection.guest.take() {
+        for guest in connection.guests.drain(..) {
             connection.paths.keep(|path| path != guest);
         }
         self.timers.set(id, deadline);

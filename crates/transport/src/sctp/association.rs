@@ -144,7 +144,9 @@ impl Association {
     /// Adds a path to the peer, known from one of its addresses. It carries data once it was tried. False
     /// where there are sixteen already.
     pub fn add_path(&mut self, now: Instant, id: PathId) -> bool {
-        if self.tx.index_of(id).is_some() {
+        // The number of one that is leaving may be another one's already.
+        let standing = self.tx.index_of(id).map(|index| self.tx.paths[index].standing);
+        if standing.is_some_and(|standing| standing != Standing::Leaving) {
             return true;
         }
         let ends = PathEnds::default();

@@ -10,6 +10,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use super::association::Association;
 use super::auth::Auth;
 use super::offer::forget_the_rest;
+use super::path_ends;
 use super::receiver::Arrival;
 use super::{State, out_of_the_blue};
 use crate::{Failure, PathId};
@@ -56,7 +57,7 @@ impl Association {
                 Chunk::Asconf(_) | Chunk::AsconfAck(_) if self.ends.auth().is_none() => {
                     self.handle_unknown(from, &bytes_of(&[chunk]))
                 }
-                Chunk::Asconf(asconf) if genuine => self.handle_asconf(id, from, &asconf),
+                Chunk::Asconf(asconf) if genuine => self.handle_asconf(id, &asconf),
                 Chunk::AsconfAck(ack) if genuine => self.handle_asconf_ack(now, from, &ack),
                 Chunk::Data(chunk) => self.handle_data(from, chunk, &mut data),
                 Chunk::Unknown(_) => self.handle_unknown(from, &bytes_of(&[chunk])),
@@ -200,13 +201,15 @@ impl Association {
     }
 
     /// The addresses of the peer change. The answer goes back to where the question came from, whatever path there is.
-    fn handle_asconf(&mut self, id: PathId, from: usize, asconf: &wire::Asconf) -> bool {
+    fn handle_asconf(&mut self, id: PathId, asconf: &wire::Asconf) -> bool {
         if !self.state.is_open() {
             self.ignore();
             return true;
         }
         let (tx, ends) = (&mut self.tx, &mut self.ends);
-        let answer = self.peer_changes.handle(from, asconf, tx, ends, &mut self.notices);
+        // It may come from an address to which no path leads.
+        let source = tx.index_of(id).and_then(|from| tx.paths[from].ends.peer);
+        let answer = self.peer_changes.handle(source, asconf, tx, ends, &mut self.notices);
         self.leave_gone_paths();
         match (answer, self.ends.auth()) {
             (Some(answer), Some(auth)) => {
@@ -225,6 +228,11 @@ impl Association {
             Some(notice) => {
                 self.tell(notice);
                 self.leave_gone_paths();
+                if path_ends::alive(&self.tx).next().is_none() {
+                    // It has taken away the old address and refused the new one.
+                    self.give_up(Cause::UserAbort(Bytes::new()), Failure::PeerBrokeRules);
+                    return false;
+                }
             }
             None => self.ignore(),
         }

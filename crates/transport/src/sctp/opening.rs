@@ -266,13 +266,14 @@ impl Association {
     fn restart(&mut self, now: Instant, from: usize, cookie: &Cookie) {
         self.ends.rename(cookie.local_tag);
         self.tx.clear(cookie.local_tsn);
-        for path in &mut self.tx.paths {
+        for (index, path) in self.tx.paths.iter_mut().enumerate() {
             let (mtu, search) = (path.mtu, path.search.take());
             let (ends, standing) = (path.ends, path.standing);
             *path = Path::new(&self.config, path.id, cookie.local_tsn, now);
             (path.mtu, path.search, path.ends) = (mtu, search, ends);
-            // A change that was on its way is forgotten with everything else.
-            if matches!(standing, Standing::Gone | Standing::Untold) {
+            // A change that was on its way is forgotten with everything else, and what it was about is gone.
+            let is_changing = matches!(standing, Standing::Untold | Standing::Leaving);
+            if standing == Standing::Gone || is_changing && index != from {
                 path.leave();
                 path.standing = Standing::Gone;
             }

@@ -46,6 +46,9 @@ pub enum ReaddressError {
     /// There are enough paths or changes.
     #[error("there are 16 paths or changes already")]
     TooMany,
+    /// There is such an address or path already.
+    #[error("{0} is an address of this end already, or its path is one")]
+    Known(IpAddr),
     /// It is the last address of this end, or not one of them.
     #[error("{0} is the last address of this end or none of them")]
     NotDeletable(IpAddr),
@@ -112,8 +115,14 @@ impl OwnChanges {
         if change.add.is_some() && added.is_none() {
             return Err(ReaddressError::Nameless);
         }
+        let stays = |path: &Path| path.standing != Standing::Leaving;
+        if let Some((id, PathEnds { own: Some(own), .. })) = change.add {
+            let is_it = |path: &Path| stays(path) && (path.id == id || path.ends.own == Some(own));
+            if alive(tx).any(|(_, path)| is_it(path)) {
+                return Err(ReaddressError::Known(own));
+            }
+        }
         if let Some(gone) = change.delete {
-            let stays = |path: &Path| path.standing != Standing::Leaving;
             let own =
                 || alive(tx).filter(|(_, path)| stays(path)).filter_map(|(_, path)| path.ends.own);
             // One that the peer was told of may have no path of its own.
@@ -246,7 +255,13 @@ impl OwnChanges {
             let is_refused = was_refused(|change| matches!(change, AddressChange::Delete(_)));
             self.told.retain(|told| *told != deleted || is_refused);
             for index in path_ends::from(tx, deleted, Standing::Leaving) {
-                if is_refused { path_ends::revive(tx, index) } else { path_ends::retire(tx, index) }
+                // It is gone here, whatever the peer says: it is kept only where there is nothing else.
+                let others = || alive(tx).filter(|(_, path)| path.standing != Standing::Leaving);
+                if is_refused && others().next().is_none() {
+                    path_ends::revive(tx, index);
+                } else {
+                    path_ends::retire(tx, index);
+                }
             }
         }
         tx.errors = 0;
@@ -285,11 +300,13 @@ fn source(change: &Readdress, tries: u32, tx: &Sender) -> Option<usize> {
     let data = tx.data_path();
     let others = (0..tx.paths.len()).filter(|index| *index != data);
     let known = [data].into_iter().chain(others).filter(talks);
-    let sources: Vec<usize> = added.into_iter().chain(known).collect();
-    // Where an address went and came back in the meantime it may be all there is.
-    let untold = || tx.paths.iter().position(|path| path.standing == Standing::Untold);
+    // Where addresses of both ends went and came in the meantime, those of later changes may be all that gets through.
+    let later = alive(tx)
+        .filter(|(index, path)| path.standing == Standing::Untold && added != Some(*index));
+    let later = later.map(|(index, _)| index);
+    let sources: Vec<usize> = added.into_iter().chain(known).chain(later).collect();
     let any = || alive(tx).map(|(index, _)| index).next();
-    sources.get(tries as usize % sources.len().max(1)).copied().or_else(untold).or_else(any)
+    sources.get(tries as usize % sources.len().max(1)).copied().or_else(any)
 }
 
 /// The peer has taken a new address: its path may carry everything.

@@ -54,10 +54,11 @@ impl PeerChanges {
         self.answer.is_some() && asconf.serial == self.serial
     }
 
-    /// The peer's addresses change. Gives the answer, unless the number is none that an answer is due to.
+    /// The peer's addresses change, as it says from `source`, if that is known to be one of them. Gives the answer, unless the
+    /// number is none that an answer is due to.
     pub(super) fn handle(
         &mut self,
-        from: usize,
+        source: Option<IpAddr>,
         asconf: &Asconf,
         tx: &mut Sender,
         ends: &mut Ends,
@@ -70,7 +71,6 @@ impl PeerChanges {
             return None;
         }
         self.serial = asconf.serial;
-        let source = tx.paths[from].ends.peer;
         // Behind a translator the peer does not know its address.
         let named = |address: IpAddr| match address.is_unspecified() {
             true => source.ok_or(causes::UNRESOLVABLE),

@@ -470,3 +470,76 @@ fn open_with_log() -> SctpPair {
     pair.run_to(at(500));
     pair
 }
+
+/// A sealed ASCONF of the client that comes to the server by a path that it does not know.
+fn ask_from_elsewhere(pair: &mut SctpPair, change: AddressChange) -> AsconfAck {
+    let serial = init_of(pair).initial_tsn;
+    let requests = vec![AsconfRequest { correlation: 0, change }];
+    let asconf = Asconf { serial, known: client_address(PathId(1)), requests };
+    let key = Key::of(pair);
+    let mut packet = from_client(server_tag(pair), Chunk::Asconf(Box::new(asconf.clone())));
+    packet.chunks = key.seal(Chunk::Asconf(Box::new(asconf))).into();
+    pair.change(Direction::Return, |association, now| {
+        association.handle_segment(now, PathId(7), &mut bentpipe_wire::Segment::Sctp(packet));
+    });
+    let answer = pair.log.iter().rev().find(|c| has_ack(&c.packet)).expect("an answer");
+    let Chunk::AsconfAck(ack) = &answer.packet.chunks[1] else { panic!("{answer:?}") };
+    (**ack).clone()
+}
+
+fn server_tag(pair: &SctpPair) -> u32 {
+    let tag = |chunk: &Chunk| if let Chunk::InitAck(init) = chunk { Some(init.tag) } else { None };
+    pair.log.iter().find_map(|crossing| tag(&crossing.packet.chunks[0])).expect("an INIT ACK")
+}
+
+#[test]
+fn the_first_address_may_be_deleted_from_one_to_which_no_path_leads() {
+    let mut pair = SctpPair::new(moving(), moving(), &[ms(100), ms(100)]).staying_open();
+    pair.run_to(at(500));
+    let ack = ask_from_elsewhere(&mut pair, AddressChange::Delete(client_address(PathId(0))));
+    assert_eq!(ack.answers, []);
+    assert!(!pair.server.association().has_path(PathId(0)));
+}
+
+#[test]
+fn all_addresses_but_an_unknown_one_are_not_deleted() {
+    let mut pair = SctpPair::new(moving(), moving(), &[ms(100), ms(100)]).staying_open();
+    pair.run_to(at(500));
+    let ack = ask_from_elsewhere(&mut pair, AddressChange::Delete([0, 0, 0, 0].into()));
+    assert_ne!(ack.answers, []);
+    assert!([0, 1].iter().all(|path| pair.server.association().has_path(PathId(*path))));
+}
+
+#[test]
+fn an_address_that_is_there_is_not_added() {
+    let mut pair = SctpPair::new(moving(), moving(), &[ms(100), ms(100)]).staying_open();
+    pair.run_to(at(500));
+    let again = pair.readdress(Some(1), true, None);
+    assert!(matches!(again, Err(ReaddressError::Known(_))), "{again:?}");
+}
+
+#[test]
+fn an_association_ends_whose_peer_takes_away_its_address_and_refuses_the_next() {
+    let mut pair = SctpPair::new(moving(), moving(), &[ms(100)])
+        .staying_open()
+        .with_script(|c| if has_asconf(&c.packet) { Fate::Drop } else { Fate::Pass });
+    pair.run_to(at(500));
+    pair.readdress(Some(1), true, Some(0)).expect("agreed");
+    let asconf = pair.log.iter().flat_map(|crossing| &crossing.packet.chunks);
+    let asconf = asconf.filter_map(|chunk| match chunk {
+        Chunk::Asconf(asconf) => Some((**asconf).clone()),
+        _ => None,
+    });
+    let asconf = asconf.last().expect("an ASCONF");
+    let full = Cause::Other { code: 0xa1, value: Bytes::new() };
+    let answers = vec![AsconfAnswer {
+        correlation: asconf.requests[0].correlation,
+        outcome: AsconfOutcome::Refused(vec![full]),
+    }];
+    let ack = Chunk::AsconfAck(Box::new(AsconfAck { serial: asconf.serial, answers }));
+    let key = Key::of(&pair);
+    let mut packet = from_server(key.client_tag, ack.clone());
+    packet.chunks = key.seal(ack).into();
+    give(&mut pair, packet);
+    assert_eq!(pair.client.association().state(), State::Closed);
+}

@@ -39,13 +39,16 @@ impl Associations {
         packet: &Packet,
     ) -> Option<usize> {
         let [Chunk::Auth(_), Chunk::Asconf(asconf), ..] = &packet.chunks[..] else { return None };
-        let &id = self.by_ends.get(&(asconf.known.to_canonical(), ports))?;
+        // The first copy may have deleted the address that it names.
+        let id = self.by_ends.get(&(asconf.known.to_canonical(), ports)).copied();
+        let id = id.or_else(|| self.of_tag(packet))?;
         let connection = self.connections.get_mut(id)?;
         let endpoint = &connection.stream.endpoint;
         if endpoint.is_move_to(path.ip(), packet) {
             self.add_path(now, id, path);
         } else if endpoint.has_answer(packet) {
-            connection.guest = Some(connection.paths.add(path));
+            let guest = connection.paths.add(path);
+            connection.guests.push(guest);
         } else {
             return None;
         }
@@ -55,12 +58,17 @@ impl Associations {
     /// Whether a packet from an address that no association knows has the tag of one on its ports: it was under way when its
     /// address was deleted, or before its address was told. An answer would end that association.
     pub(super) fn is_of_somebody(&self, packet: &Packet) -> bool {
+        self.of_tag(packet).is_some()
+    }
+
+    /// The association on whose ports a packet has the right tag.
+    fn of_tag(&self, packet: &Packet) -> Option<usize> {
         let ports = Ports { local: packet.destination_port, peer: packet.source_port };
         let is_its = |connection: &Connection| {
             let endpoint = &connection.stream.endpoint;
             endpoint.ports() == ports && endpoint.is_authentic(packet)
         };
-        self.connections.iter().any(|(_, connection)| is_its(connection))
+        self.connections.iter().find(|(_, connection)| is_its(connection)).map(|(id, _)| id)
     }
 
     /// The peer of an association has an address no more.
@@ -104,8 +112,7 @@ impl Associations {
             let change = Readdress { delete: Some(address), ..Readdress::default() };
             match connection.stream.endpoint.readdress(now, change) {
                 Ok(()) => {
-                    connection.paths.remove(is_its);
-                    self.forget_ends(id);
+                    self.lose(now, id, |path| path.socket == place);
                 }
                 // It is the last one with a path.
                 Err(ReaddressError::NotDeletable(_)) if is_used => self.strand(now, id, address),
@@ -115,6 +122,17 @@ impl Associations {
             self.mark_dirty(id);
         }
         Some(place)
+    }
+
+    /// Paths of an association are gone. Where they led another address of this host may lead, too.
+    fn lose(&mut self, now: Instant, id: usize, is_gone: impl Fn(&Path) -> bool) {
+        let paths = &mut self.connections[id].paths;
+        let lost: Vec<_> = paths.iter().filter(|path| is_gone(path)).map(Path::ip).collect();
+        paths.remove(is_gone);
+        for address in lost {
+            self.learn_address(now, id, address);
+        }
+        self.forget_ends(id);
     }
 
     /// No path is left: one from another address takes its place, and without one what leaves is lost until there is one.
@@ -152,9 +170,9 @@ impl Associations {
         if connection.stream.endpoint.readdress(now, change).is_err() {
             connection.paths.remove(|other| *other == path);
         } else if connection.stranded.take().is_some() {
-            let lost = |other: &Path| self.local.is_lost(other.socket);
-            self.connections[id].paths.remove(lost);
-            self.forget_ends(id);
+            let lost: Vec<_> =
+                (0..self.local.count()).filter(|place| self.local.is_lost(*place)).collect();
+            self.lose(now, id, |path| lost.contains(&path.socket));
         }
     }
 

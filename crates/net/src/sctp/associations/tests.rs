@@ -1,3 +1,5 @@
+mod lost_words;
+
 use std::collections::BTreeMap;
 use std::task::Waker;
 

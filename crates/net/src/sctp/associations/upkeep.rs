@@ -20,7 +20,7 @@ impl Associations {
     }
 
     /// The peer has this address: a path leads there.
-    fn learn_address(&mut self, now: Instant, id: usize, named: IpAddr) {
+    pub(super) fn learn_address(&mut self, now: Instant, id: usize, named: IpAddr) {
         let ip = named.to_canonical();
         let connection = &self.connections[id];
         let Some(&first) = connection.paths.first() else { return };

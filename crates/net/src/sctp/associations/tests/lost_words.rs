@@ -1,0 +1,120 @@
+//! Changes of addresses of which a word is lost, and addresses that come and go meanwhile.
+
+use super::*;
+
+/// The world goes on for so long.
+fn pass(world: &mut World, millis: u64) {
+    let later = world.now + Span::from_millis(millis);
+    world.run(|world| world.now >= later);
+    world.now = world.now.max(later);
+}
+
+/// An association of hosts with so many addresses that has carried something.
+fn in_use(networks: u8) -> (World, [ConnectionId; 2]) {
+    let mut world = World::new(networks);
+    let ids = world.opened();
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
+    (world, ids)
+}
+
+/// Whether bytes get through in both directions.
+fn works(world: &mut World, ids: [ConnectionId; 2]) -> bool {
+    world.transfer([CLIENT, SERVER], ids, &data(100_000))
+        && world.transfer([SERVER, CLIENT], ids, &data(100_000))
+}
+
+fn paths(world: &World, ids: [ConnectionId; 2]) -> Vec<IpAddr> {
+    let paths = &world.endpoints[SERVER].connections[ids[SERVER].0].paths;
+    paths.iter().map(Path::ip).collect()
+}
+
+#[test]
+fn of_two_moves_the_first_of_which_nobody_heard_the_second_counts() {
+    for first_is_dark in [true, false] {
+        let (mut world, ids) = in_use(1);
+        if first_is_dark {
+            world.down = vec![1];
+        }
+        for [from, to] in [[0, 1], [1, 2]] {
+            add(&mut world, to, false);
+            remove(&mut world, from);
+            pass(&mut world, 500);
+        }
+        pass(&mut world, 20_000);
+        assert!(works(&mut world, ids), "{first_is_dark}");
+        assert_eq!(paths(&world, ids), [at(2, CLIENT).ip()]);
+    }
+}
+
+#[test]
+fn recorded_asconfs_from_many_addresses_at_once_make_no_path() {
+    let mut world = World::new(1);
+    let ids = world.opened();
+    add(&mut world, 1, false);
+    world.settle();
+    let recorded = asconf_in_flight(&world);
+    assert!(works(&mut world, ids));
+    let before = paths(&world, ids);
+    for n in 10..40 {
+        let from = SocketAddr::from(([10, 0, 66, n], 9899));
+        world.gone.push(from.ip());
+        let now = world.now;
+        world.endpoints[SERVER].handle_datagram(now, 0, from, Ecn::NotCapable, &recorded);
+    }
+    world.settle();
+    assert_eq!(paths(&world, ids), before);
+}
+
+#[test]
+fn an_interface_that_comes_back_hears_the_peer_when_the_other_one_goes() {
+    let (mut world, ids) = in_use(2);
+    pass(&mut world, 20_000);
+    remove(&mut world, 0);
+    pass(&mut world, 10_000);
+    assert!(works(&mut world, ids));
+    add(&mut world, 0, true);
+    // The first word of it is lost.
+    world.settle();
+    world.in_flight.retain(|_, (_, _, from, _, _)| from.ip() != at(0, CLIENT).ip());
+    pass(&mut world, 30_000);
+    remove(&mut world, 1);
+    assert!(works(&mut world, ids));
+}
+
+#[test]
+fn a_retransmitted_asconf_is_known_although_its_first_copy_deleted_the_address_that_it_names() {
+    let (mut world, ids) = in_use(1);
+    remove(&mut world, 0);
+    add(&mut world, 1, true);
+    world.settle();
+    // It arrives, the answer does not.
+    world.now += DELAY;
+    let now = world.now;
+    for (_, (host, socket, from, ecn, bytes)) in std::mem::take(&mut world.in_flight) {
+        world.endpoints[host].handle_datagram(now, socket, from, ecn, &bytes);
+    }
+    world.settle();
+    let is_answer = |bytes: &[u8]| {
+        let packet = sctp::decode(Bytes::copy_from_slice(bytes)).expect("a packet");
+        packet.chunks.iter().any(|chunk| matches!(chunk, sctp::Chunk::AsconfAck(_)))
+    };
+    let before = world.in_flight.len();
+    world.in_flight.retain(|_, (_, _, _, _, bytes)| !is_answer(bytes));
+    assert_eq!(before - world.in_flight.len(), 1);
+    remove(&mut world, 1);
+    add(&mut world, 2, true);
+    pass(&mut world, 30_000);
+    assert!(works(&mut world, ids));
+}
+
+#[test]
+fn a_host_that_is_back_where_it_was_before_anybody_heard_of_it_goes_on() {
+    let (mut world, ids) = in_use(1);
+    move_client(&mut world, [0, 1]);
+    world.settle();
+    world.in_flight.clear();
+    move_client(&mut world, [1, 4]);
+    move_client(&mut world, [4, 0]);
+    pass(&mut world, 30_000);
+    assert!(works(&mut world, ids));
+}
