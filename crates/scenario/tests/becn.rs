@@ -89,8 +89,15 @@ fn who_hears_no_messages_is_marked_and_so_is_a_host_of_its_own_queue() {
 
 #[test]
 fn where_no_queue_marks_there_is_nothing_to_tell() {
-    let error = changed(&["links.satellite.forward.queue=\"100 packets\""]);
-    let error =
-        error.map(|scenario| scenario.run_spec(None, false).map(drop)).expect_err("no queue marks");
-    assert!(error.to_string().contains("links.satellite.becn"), "{error}");
+    for queue in [
+        "\"100 packets\"",
+        "{ discipline = \"ack-filter\", limit = \"400 packets\" }",
+        "{ discipline = \"fuzzy\", limit = \"400 packets\", ecn = false }",
+    ] {
+        let error = changed(&[&format!("links.satellite.forward.queue={queue}")]);
+        let error = error
+            .map(|scenario| scenario.run_spec(None, false).map(drop))
+            .expect_err("no queue marks");
+        assert!(error.to_string().contains("links.satellite.becn"), "{error}");
+    }
 }

@@ -62,6 +62,27 @@ pub enum DisciplineSpec {
     Custom(QueueChoice),
 }
 
+impl DisciplineSpec {
+    /// Whether it may mark packets of senders that understand marks. Of one that the program brings that is not known.
+    pub const fn may_mark(&self) -> bool {
+        match self {
+            Self::Red(red) => red.ecn,
+            Self::Codel(codel) => codel.ecn,
+            Self::FqCodel(fair) => fair.codel.ecn,
+            Self::Pie(pie) => pie.ecn,
+            Self::Fuzzy(fuzzy) => fuzzy.ecn,
+            Self::DualPi2(_) | Self::Custom(_) => true,
+            Self::DropTail
+            | Self::DropLowPriority
+            | Self::AckPriority { .. }
+            | Self::AckFilter { .. }
+            | Self::AckReconstruction(_)
+            | Self::Xcp { .. }
+            | Self::BaTcp => false,
+        }
+    }
+}
+
 impl QueueSpec {
     /// Builds the queue before a line of this rate. It draws from `stream`.
     pub fn build(&self, rate: BitRate, stream: Stream) -> Box<dyn Discipline> {

@@ -8,6 +8,9 @@ use crate::problem::{Problem, problem};
 use crate::schema::file::ScenarioFile;
 use crate::schema::flow::{AddressChangeTable, FlowTable};
 
+/// Most paths of an association.
+const MOST_PATHS: usize = 16;
+
 /// Adds the changes of a flow between these nodes to its protocol.
 pub(super) fn add(
     file: &ScenarioFile,
@@ -28,6 +31,12 @@ pub(super) fn add(
     }
     let mut paths = vec![ends];
     paths.extend(more_paths.iter().copied());
+    if paths.iter().any(|[_, there]| paths.iter().any(|[here, _]| here == there)) {
+        return problem(
+            &["flows", flow, "more_paths"],
+            "where addresses change a node is one of the sender or of the receiver, and not of both",
+        );
+    }
     for (number, change) in table.address_changes.iter().enumerate() {
         let number = number.to_string();
         let at = |key| ["flows", flow, "address_changes", &number, key];
@@ -45,17 +54,28 @@ pub(super) fn add(
                 .find(|one| one.add == Some(node) || one.delete == Some(node));
             last.map_or_else(|| comes_later(table, file, node), |one| one.delete == Some(node))
         };
-        if built.add.is_none()
-            && let Some(old) = built.delete
-        {
+        if built.add.is_some_and(|new| !gone(new)) {
+            return problem(&at("add"), "it is an address of the host already");
+        }
+        if let Some(old) = built.delete {
             let side = paths.iter().find_map(|path| path.iter().position(|own| *own == old));
             let own = paths.iter().filter_map(|path| side.map(|side| path[side]));
-            if gone(old) || own.filter(|own| *own != old).all(gone) {
+            let is_last = built.add.is_none() && own.filter(|own| *own != old).all(gone);
+            if gone(old) || is_last {
                 return problem(
                     &at("delete"),
                     "it must be an address that the host has, and not its last one",
                 );
             }
+        }
+        let there = |side: usize| {
+            let mut nodes: Vec<usize> = paths.iter().map(|path| path[side]).collect();
+            nodes.sort_unstable();
+            nodes.dedup();
+            nodes.into_iter().filter(|node| !gone(*node)).count()
+        };
+        if built.add.is_some() && built.delete.is_none() && there(0).max(there(1)) >= MOST_PATHS {
+            return problem(&at("add"), "an association has 16 paths at most");
         }
         address_changes.push(built);
     }
@@ -170,9 +190,62 @@ asconf = true
                 "not its last one",
             ),
             ("{ at = \"1 s\", delete = \"shore\" }", "not its last one"),
+            (
+                "{ at = \"1 s\", add = \"ship-b\" }, { at = \"2 s\", add = \"ship-b\" }",
+                "an address of the host already",
+            ),
         ] {
             let error = scenario(wrong).err().unwrap_or_default();
             assert!(error.contains(said), "{wrong}: {error}");
+        }
+    }
+    #[test]
+    fn what_takes_the_place_of_an_address_that_is_not_there_is_told() {
+        let text = r#"name = "ship"
+nodes = ["ship", "ship-b", "ship-c", "shore"]
+
+[links.a]
+between = ["ship", "shore"]
+rate = "1 Mbit/s"
+delay = "25 ms"
+
+[links.b]
+between = ["ship-b", "shore"]
+rate = "1 Mbit/s"
+delay = "25 ms"
+
+[links.c]
+between = ["ship-c", "shore"]
+rate = "1 Mbit/s"
+delay = "25 ms"
+
+[flows.file]
+from = "ship"
+to = "shore"
+more_paths = [PATHS]
+size = "1 MB"
+protocol = "sctp"
+address_changes = [
+  { at = "2 s", add = "ship-b", delete = "ship" },
+  { at = "4 s", add = "ship-c", delete = "ship" },
+]
+
+[flows.file.sctp]
+asconf = true
+"#;
+        for (paths, said) in [
+            (
+                r#"{ from = "ship-b", to = "shore" }, { from = "ship-c", to = "shore" }"#,
+                "address_changes.1.delete",
+            ),
+            (
+                r#"{ from = "ship-b", to = "shore" }, { from = "ship-c", to = "ship" }"#,
+                "more_paths",
+            ),
+        ] {
+            let error = Scenario::parse("ship", &text.replace("PATHS", paths)).err();
+            let error = error.map(|error| error.to_string()).unwrap_or_default();
+            assert!(error.contains(said), "{error}");
         }
     }
 }

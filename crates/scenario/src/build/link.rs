@@ -32,12 +32,12 @@ pub(super) struct Origin<'a> {
     pub(super) brought: &'a Registry,
 }
 
-/// A link; `held` says in which directions a queue before it holds its packets.
+/// A link; `held` says in which directions a queue before it holds its packets, `marks` whether one may mark them.
 pub(super) fn link(
     file: &ScenarioFile,
     name: &str,
     table: &LinkTable,
-    held: [bool; 2],
+    (held, marks): ([bool; 2], bool),
     origin: Origin<'_>,
 ) -> Result<LinkSpec, Problem> {
     let path = ["links", name, "between"];
@@ -66,9 +66,9 @@ pub(super) fn link(
                 "with a constellation no queue tells senders",
             );
         }
-        if held == [false; 2] {
-            let message =
-                "no queue of the link marks: give it a discipline like \"red\" or \"fuzzy\"";
+        if !marks {
+            let message = "no queue of the link marks: give it a discipline like \"red\" or \"fuzzy\", with its \
+                           `ecn` on";
             return problem(&["links", name, "becn"], message);
         }
     }

@@ -126,6 +126,15 @@ pub(crate) fn holds(macs: &[MacPlace], link: usize, direction: Direction) -> boo
     macs.iter().any(|mac| mac.lines.contains(&(link, direction)))
 }
 
+/// True when a queue before the link may mark packets.
+pub(super) fn marks(macs: &[MacPlace], link: usize) -> bool {
+    macs.iter().any(|place| {
+        let lines = place.lines.iter().enumerate().filter(|(_, (of, _))| *of == link);
+        let mut queues = lines.filter_map(|(line, _)| place.mac.queue(line));
+        queues.any(|queue| queue.discipline.may_mark())
+    })
+}
+
 fn uplink(
     file: &ScenarioFile,
     name: &str,

@@ -38,7 +38,7 @@ use bentpipe_units::Span;
 use self::agents::agents;
 use self::flow::flow;
 use self::link::{Origin, link};
-use self::macs::{holds, macs};
+use self::macs::{holds, macs, marks};
 use crate::Extensions;
 use crate::error::did_you_mean;
 use crate::problem::{Problem, problem};
@@ -77,7 +77,7 @@ pub(crate) fn run_spec(
         .enumerate()
         .map(|(n, (name, table))| {
             let held = Direction::BOTH.map(|direction| holds(&macs, n, direction));
-            link(file, name, table, held, origin)
+            link(file, name, table, (held, marks(&macs, n)), origin)
         })
         .collect();
     let mut links = links?;

@@ -11,7 +11,7 @@ use bentpipe_wire::Segment;
 use crate::envelope::{address, node_at};
 use crate::{AddressChange, Protocol};
 
-/// A change that comes before the association is open waits so long.
+/// A change that comes before the association is open, or when too many wait, waits so long.
 const RETRY: Span = Span::from_millis(100);
 
 /// What an end does about addresses, its own and those of the peer.
@@ -116,7 +116,8 @@ impl Readdressing {
                 set_primary: change.set_primary,
                 delete: change.delete.map(|node| IpAddr::V4(address(node as u16))),
             };
-            if association.readdress(now, readdress) == Err(ReaddressError::NotOpen) {
+            let told = association.readdress(now, readdress);
+            if matches!(told, Err(ReaddressError::NotOpen | ReaddressError::TooMany)) {
                 self.changes[0].at = now + RETRY;
                 break;
             }

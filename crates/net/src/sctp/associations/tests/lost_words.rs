@@ -118,3 +118,68 @@ fn a_host_that_is_back_where_it_was_before_anybody_heard_of_it_goes_on() {
     pass(&mut world, 30_000);
     assert!(works(&mut world, ids));
 }
+
+/// What an interface of a host does.
+#[derive(Clone, Copy, Debug)]
+enum Move {
+    /// Another network is there, and is to be the first.
+    Comes(u8, bool),
+    /// One of its networks is gone.
+    Goes(u8),
+}
+
+/// A transfer of a client that hears moves between its networks, with a share of what is sent lost until they are over.
+fn moves_on(moves: &[(u64, Move)], lost: u64, seed: u64) {
+    let (mut world, ids) = in_use(1);
+    let mut random = seed | 1;
+    let mut has = vec![0];
+    for (wait, change) in moves {
+        pass(&mut world, *wait);
+        match *change {
+            Move::Comes(network, first) if !has.contains(&network) => {
+                add(&mut world, network, first);
+                has.push(network);
+            }
+            Move::Goes(network) if has.len() > 1 => {
+                let gone = has.remove(usize::from(network) % has.len());
+                remove(&mut world, gone);
+            }
+            _ => continue,
+        }
+        world.settle();
+        world.in_flight.retain(|_, _| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 33) % 100 >= lost
+        });
+    }
+    pass(&mut world, 120_000);
+    assert!(works(&mut world, ids), "{moves:?}");
+    let mut left = paths(&world, ids);
+    let mut own: Vec<IpAddr> = has.iter().map(|network| at(*network, CLIENT).ip()).collect();
+    left.sort_unstable();
+    own.sort_unstable();
+    assert_eq!(left, own, "{moves:?}");
+}
+
+mod histories {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn change() -> impl Strategy<Value = Move> {
+        let comes =
+            (0..6u8, any::<bool>()).prop_map(|(network, first)| Move::Comes(network, first));
+        prop_oneof![comes, (0..6u8).prop_map(Move::Goes)]
+    }
+
+    proptest! {
+        #[test]
+        fn a_host_is_found_where_it_is_whatever_its_interfaces_did_and_no_path_is_left_elsewhere(
+            moves in prop::collection::vec((0..400u64, change()), 1..14),
+            lost in prop_oneof![Just(0u64), Just(20), Just(50)],
+            seed in any::<u64>(),
+        ) {
+            moves_on(&moves, lost, seed);
+        }
+    }
+}
