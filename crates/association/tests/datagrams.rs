@@ -19,7 +19,7 @@ use world::{CLIENT, DELAY, SERVER, World, secs};
 fn datagram(flow: u16, number: u32) -> Datagram {
     let rest = pattern(number as usize * 37 % 3_000);
     let bytes = Bytes::from([&number.to_be_bytes()[..], &rest].concat());
-    Datagram { flow, ecn: Ecn::NotCapable, bytes }
+    Datagram { flow, ecn: Ecn::NotCapable, label: Bytes::new(), bytes }
 }
 
 /// Datagrams share the window of the path, or leave as they come.
@@ -148,7 +148,12 @@ fn who_sends_datagrams_alone_slows_down_where_a_router_marks_them() {
         let mut came = 0;
         for _ in 0..2_000 {
             for _ in 0..20 {
-                let datagram = Datagram { flow: 1, ecn: Ecn::Capable0, bytes: pattern(1_000) };
+                let datagram = Datagram {
+                    flow: 1,
+                    ecn: Ecn::Capable0,
+                    label: Bytes::new(),
+                    bytes: pattern(1_000),
+                };
                 world.endpoints[CLIENT].send_datagram(world.now, peer, datagram);
             }
             world.run(Span::from_millis(10));

@@ -87,7 +87,7 @@ pub(crate) async fn serve<N: Network>(inner: Arc<Gateway<N>>) -> io::Result<()> 
             came = inner.host.recv_datagram() => came,
         };
         let remote = inner.peers.values().find(|remote| remote.key == peer);
-        let (Some(remote), Some((whose, datagram))) = (remote, Whose::read(&came.bytes)) else {
+        let (Some(remote), Some(whose)) = (remote, Whose::read(&came.label)) else {
             continue;
         };
         let key = (remote.name.clone(), whose);
@@ -108,7 +108,7 @@ pub(crate) async fn serve<N: Network>(inner: Arc<Gateway<N>>) -> io::Result<()> 
             // An answer that comes too late.
             None => continue,
         };
-        let _ = queue.try_send((datagram, came.ecn));
+        let _ = queue.try_send((came.bytes, came.ecn));
     }
 }
 

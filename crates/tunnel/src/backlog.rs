@@ -13,6 +13,7 @@ use bentpipe_wire::{Ecn, Kind};
 use rustc_hash::FxHashMap;
 use slab::Slab;
 
+use crate::labels::Told;
 use crate::meter::Meter;
 use crate::record::{Datagram, Record};
 
@@ -39,6 +40,7 @@ pub(crate) struct Backlog {
     queue: FqCodel,
     store: Store,
     flows: FxHashMap<u16, Flow>,
+    labels: Told,
     repeats: VecDeque<(Instant, Record)>,
     interval: Span,
     /// When this interval began, and what has left in it.
@@ -118,6 +120,7 @@ impl Backlog {
             queue: FqCodel::new(config, limit, Streams::new(seed).stream("tunnel")),
             store: Store::default(),
             flows: FxHashMap::default(),
+            labels: Told::default(),
             repeats: VecDeque::new(),
             interval: INTERVAL,
             began: Instant::ZERO,
@@ -162,11 +165,17 @@ impl Backlog {
         // What CoDel dropped is nobody's number: nobody waits for it.
         let order = flow.next;
         flow.next = flow.next.wrapping_add(1);
-        let record = Record { datagram, order, is_sparse };
+        let is_labelled = self.labels.is_due(datagram.flow, &datagram.label);
+        let record = Record { datagram, order, is_sparse, is_labelled };
         if is_sparse && repeated {
             self.repeats.push_back((now + REPEAT, record.clone()));
         }
         Some(record)
+    }
+
+    /// Which labels the peer has.
+    pub(crate) const fn labels(&mut self) -> &mut Told {
+        &mut self.labels
     }
 
     /// So much leaves: the limit follows.
@@ -225,7 +234,7 @@ mod tests {
     }
 
     fn datagram(flow: u16, len: usize, ecn: Ecn) -> Datagram {
-        Datagram { flow, ecn, bytes: Bytes::from(vec![flow as u8; len]) }
+        Datagram { flow, ecn, label: Bytes::new(), bytes: Bytes::from(vec![flow as u8; len]) }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use crate::block::{decode, work};
 use crate::bounds::Bounds;
+use crate::labels::Heard;
 use crate::message::{Packet, Parity, RANGES, Range, Report};
 use crate::order::Order;
 use crate::record::Datagram;
@@ -41,6 +42,7 @@ pub(crate) struct Incoming {
     slots: Slots,
     blocks: BTreeMap<u64, Block>,
     order: Order,
+    labels: Heard,
     hold: Span,
     /// When the highest number came, and anything.
     newest_at: Instant,
@@ -62,6 +64,7 @@ impl Incoming {
             slots: Slots::new(0, bounds.came),
             blocks: BTreeMap::new(),
             order: Order::new(bounds.unordered),
+            labels: Heard::default(),
             hold: Span::ZERO,
             newest_at: Instant::ZERO,
             heard_at: Instant::ZERO,
@@ -128,6 +131,7 @@ impl Incoming {
             (self.before, self.run) = (self.run, Some(run));
             self.forget(0);
             self.order.begin_anew();
+            self.labels = Heard::default();
         }
         (self.heard_at, self.news) = (now, true);
         let next = self.slots.next();
@@ -156,7 +160,13 @@ impl Incoming {
 
     /// A body came or was made of parity.
     fn accept(&mut self, now: Instant, number: u64, bytes: Bytes, marked: bool) {
-        for record in self.slots.accept(number, bytes, marked) {
+        for mut record in self.slots.accept(number, bytes, marked) {
+            let Datagram { flow, label, .. } = &mut record.datagram;
+            if record.is_labelled {
+                *label = self.labels.hear(*flow, std::mem::take(label));
+            } else {
+                *label = self.labels.of(*flow);
+            }
             self.order.arrived(now, self.hold, record);
         }
     }

@@ -17,7 +17,8 @@
 //! let (mut here, mut there) = (Tunnel::new(Config::default(), 1), Tunnel::new(Config::default(), 2));
 //! here.set_protection(Protection::Off);
 //! let (now, room) = (Instant::ZERO, 1_400);
-//! here.offer(now, Datagram { flow: 7, ecn: Ecn::NotCapable, bytes: vec![1; 3_000].into() });
+//! let (label, bytes) = ("a client's".into(), vec![1; 3_000].into());
+//! here.offer(now, Datagram { flow: 7, ecn: Ecn::NotCapable, label, bytes });
 //! while let Some(message) = here.poll_transmit(now, room) {
 //!     there.handle_message(now, Ecn::NotCapable, message);
 //! }
@@ -32,6 +33,7 @@ mod backlog;
 mod block;
 mod bounds;
 mod incoming;
+mod labels;
 mod message;
 mod meter;
 mod order;

@@ -67,7 +67,7 @@ impl Order {
 
     /// A datagram came. One that has to wait does so for `hold` at most.
     pub(crate) fn arrived(&mut self, now: Instant, hold: Span, record: Record) {
-        let Record { datagram, order, is_sparse } = record;
+        let Record { datagram, order, is_sparse, .. } = record;
         let id = datagram.flow;
         if !self.flows.contains_key(&id) {
             self.make_room();
@@ -206,7 +206,8 @@ mod tests {
 
     fn record(flow: u16, order: u16, is_sparse: bool) -> Record {
         let bytes = Bytes::copy_from_slice(&order.to_be_bytes());
-        Record { datagram: Datagram { flow, ecn: Ecn::NotCapable, bytes }, order, is_sparse }
+        let datagram = Datagram { flow, ecn: Ecn::NotCapable, label: Bytes::new(), bytes };
+        Record { datagram, order, is_sparse, is_labelled: false }
     }
 
     fn out(order: &mut Order) -> Vec<u16> {

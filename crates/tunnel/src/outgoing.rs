@@ -43,6 +43,8 @@ pub(crate) struct Outgoing {
     srtt: Option<Span>,
     /// What does not fit into the packet before, of a datagram that was begun there, and one that is begun next.
     rest: Bytes,
+    /// Whose label is in what is begun, and the packet in which it begins.
+    telling: Option<(u16, Seq32)>,
     stash: Option<Record>,
     /// Since when something waits to be packed.
     waits_since: Option<Instant>,
@@ -70,6 +72,7 @@ impl Outgoing {
             useful,
             srtt: None,
             rest: Bytes::new(),
+            telling: None,
             stash: None,
             waits_since: None,
             last: Seq32::default(),
@@ -228,6 +231,10 @@ impl Outgoing {
         body.put_u8(u8::try_from(back).unwrap_or(1));
         body.put_u16(head as u16);
         body.extend_from_slice(&self.rest.split_to(head));
+        let seq = self.under_way.next();
+        if let Some((flow, first)) = self.telling.take_if(|_| self.rest.is_empty()) {
+            self.backlog.labels().left(flow, [first, seq]);
+        }
         while self.rest.is_empty() && body.len() + LEAST <= most {
             let record = match self.stash.take() {
                 Some(record) => record,
@@ -237,8 +244,12 @@ impl Outgoing {
                 },
             };
             let room = most - body.len();
+            let flow = record.datagram.flow;
             if record.len() <= room {
                 record.put(&mut body);
+                if record.is_labelled {
+                    self.backlog.labels().left(flow, [seq; 2]);
+                }
             } else if record.is_sparse && body.len() > HEAD {
                 // In one packet it is lost less often than in two.
                 self.stash = Some(record);
@@ -248,6 +259,9 @@ impl Outgoing {
                 record.put(&mut whole);
                 let mut whole = whole.freeze();
                 body.extend_from_slice(&whole.split_to(room));
+                // One that takes more than two packets tells nothing.
+                let goes_on = whole.len() <= most - HEAD;
+                self.telling = (record.is_labelled && goes_on).then_some((flow, seq));
                 self.rest = whole;
             }
         }
@@ -309,6 +323,8 @@ impl Outgoing {
                 member.arrived(now, news.arrived.bytes, news.arrived.packets, newest);
             }
         }
+        let under_way = &self.under_way;
+        self.backlog.labels().reported(|packet| under_way.has_arrived(packet));
         self.retransmit.extend(news.retransmit);
         self.forget(now);
         // The round trip may be another one by now.

@@ -7,6 +7,9 @@ use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 pub(crate) const RECORD_HEADER: usize = 7;
 /// Set for a datagram of a sparse flow.
 const SPARSE: u8 = 0b100;
+/// Set where the label stands before the datagram, with its length in two bytes.
+const LABELLED: u8 = 0b1000;
+pub(crate) const LABEL_HEADER: usize = 2;
 
 /// A datagram of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +18,9 @@ pub struct Datagram {
     pub flow: u16,
     /// The ECN field of the IP header around it.
     pub ecn: Ecn,
+    /// Whose it is in the words of the application, the same for all of a flow; flows of one number are told apart by it.
+    /// It travels until the peer has it.
+    pub label: Bytes,
     /// Its bytes.
     pub bytes: Bytes,
 }
@@ -27,6 +33,8 @@ pub(crate) struct Record {
     pub(crate) order: u16,
     /// Its flow sends little: nobody waits for what comes before it, and it may come twice.
     pub(crate) is_sparse: bool,
+    /// The label goes along.
+    pub(crate) is_labelled: bool,
 }
 
 /// What stands in front of a datagram.
@@ -41,14 +49,26 @@ pub(crate) struct Header {
 impl Record {
     /// Bytes that it takes.
     pub(crate) fn len(&self) -> usize {
-        RECORD_HEADER + self.datagram.bytes.len()
+        RECORD_HEADER + self.content()
+    }
+
+    /// Those behind the header.
+    fn content(&self) -> usize {
+        let label = if self.is_labelled { LABEL_HEADER + self.datagram.label.len() } else { 0 };
+        label + self.datagram.bytes.len()
     }
 
     pub(crate) fn put(&self, out: &mut BytesMut) {
         out.put_u16(self.datagram.flow);
         out.put_u16(self.order);
-        out.put_u16(self.datagram.bytes.len() as u16);
-        out.put_u8(self.datagram.ecn.bits() | if self.is_sparse { SPARSE } else { 0 });
+        out.put_u16(self.content() as u16);
+        let sparse = if self.is_sparse { SPARSE } else { 0 };
+        let labelled = if self.is_labelled { LABELLED } else { 0 };
+        out.put_u8(self.datagram.ecn.bits() | sparse | labelled);
+        if self.is_labelled {
+            out.put_u16(self.datagram.label.len() as u16);
+            out.extend_from_slice(&self.datagram.label);
+        }
         out.extend_from_slice(&self.datagram.bytes);
     }
 }
@@ -66,16 +86,26 @@ impl Header {
         RECORD_HEADER + self.len as usize
     }
 
-    /// The record whose header this is and whose datagram these bytes are. A router marked one of the packets
-    /// that it came in: what it marked is the datagram (RFC 6040, section 4.2).
-    pub(crate) fn record(self, bytes: Bytes, marked: bool) -> Record {
+    /// The record whose header this is and whose label and datagram these bytes are; none where they are neither. A router
+    /// marked one of the packets that it came in: what it marked is the datagram (RFC 6040, section 4.2).
+    pub(crate) fn record(self, mut bytes: Bytes, marked: bool) -> Option<Record> {
+        let is_labelled = self.flags & LABELLED != 0;
+        let mut label = Bytes::new();
+        if is_labelled {
+            let len = usize::from(bytes.try_get_u16().ok()?);
+            if len > bytes.len() {
+                return None;
+            }
+            label = bytes.split_to(len);
+        }
         let inner = Ecn::from_bits(self.flags);
         let ecn = if marked && inner != Ecn::NotCapable { Ecn::Congestion } else { inner };
-        Record {
-            datagram: Datagram { flow: self.flow, ecn, bytes },
+        Some(Record {
+            datagram: Datagram { flow: self.flow, ecn, label, bytes },
             order: self.order,
             is_sparse: self.flags & SPARSE != 0,
-        }
+            is_labelled,
+        })
     }
 }
 
@@ -90,16 +120,23 @@ mod tests {
             (Ecn::Capable0, Ecn::Congestion),
             (Ecn::Capable1, Ecn::Congestion),
         ] {
-            let datagram = Datagram { flow: 300, ecn, bytes: Bytes::from_static(b"data") };
-            let record = Record { datagram, order: 65_535, is_sparse: true };
+            let is_labelled = ecn != Ecn::Capable0;
+            let label = if is_labelled { Bytes::from_static(b"whose") } else { Bytes::new() };
+            let datagram = Datagram { flow: 300, ecn, label, bytes: Bytes::from_static(b"data") };
+            let record = Record { datagram, order: 65_535, is_sparse: true, is_labelled };
             let mut out = BytesMut::new();
             record.put(&mut out);
             let mut bytes = out.freeze();
             let header = Header::read(&bytes).expect("a header");
             assert_eq!((header.whole(), record.len()), (bytes.len(), bytes.len()));
             bytes.advance(RECORD_HEADER);
-            assert_eq!(header.record(bytes.clone(), false), record);
-            assert_eq!(header.record(bytes, true).datagram.ecn, marked);
+            assert_eq!(header.record(bytes.clone(), false), Some(record));
+            let found = header.record(bytes, true).expect("a record");
+            assert_eq!(found.datagram.ecn, marked);
+            if is_labelled {
+                let cut = Bytes::from_static(b"\0\x03ab");
+                assert_eq!(header.record(cut, false), None, "a label longer than all there is");
+            }
         }
         assert!(Header::read(&[0; RECORD_HEADER - 1]).is_none());
     }

@@ -227,7 +227,7 @@ impl Slots {
 fn record(whole: &Bytes, marked: bool) -> Option<Record> {
     // Anything else was written by nobody who knows how.
     let header = Header::read(whole).filter(|header| header.whole() == whole.len())?;
-    Some(header.record(whole.slice(RECORD_HEADER..), marked))
+    header.record(whole.slice(RECORD_HEADER..), marked)
 }
 
 #[cfg(test)]
@@ -250,8 +250,11 @@ mod tests {
             let mut stream = BytesMut::new();
             let mut starts = Vec::new();
             let records: Vec<Record> = lens.iter().zip(0..).map(|(len, order)| {
-                let datagram = Datagram { flow: 1, ecn: Ecn::NotCapable, bytes: vec![order as u8; *len].into() };
-                Record { datagram, order, is_sparse: false }
+                let (label, is_labelled) = (Bytes::from(vec![7; *len / 9]), len % 2 == 1);
+                let label = if is_labelled { label } else { Bytes::new() };
+                let bytes = vec![order as u8; *len].into();
+                let datagram = Datagram { flow: 1, ecn: Ecn::NotCapable, label, bytes };
+                Record { datagram, order, is_sparse: false, is_labelled }
             }).collect();
             for record in &records {
                 starts.push(stream.len());

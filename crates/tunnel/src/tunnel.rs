@@ -10,9 +10,9 @@ use crate::incoming::Incoming;
 use crate::message::Message;
 use crate::outgoing::Outgoing;
 use crate::protection::Protection;
-use crate::record::Datagram;
+use crate::record::{Datagram, LABEL_HEADER};
 
-/// Longest datagram that is carried: what UDP over IPv4 may carry at most, and some bytes that say whose it is.
+/// Longest datagram that is carried: what UDP over IPv4 may carry at most, and a label that says whose it is, with its length.
 pub const MOST_DATAGRAM: usize = 65_535;
 /// Bytes that a packet must have room for.
 const ROOM_MIN: usize = 64;
@@ -78,9 +78,10 @@ impl Tunnel {
         }
     }
 
-    /// A datagram is to be carried. False if it is longer than [`MOST_DATAGRAM`].
+    /// A datagram is to be carried. False if it is longer, with its label, than [`MOST_DATAGRAM`].
     pub fn offer(&mut self, now: Instant, datagram: Datagram) -> bool {
-        let fits = datagram.bytes.len() <= MOST_DATAGRAM;
+        let len = LABEL_HEADER + datagram.label.len() + datagram.bytes.len();
+        let fits = len <= MOST_DATAGRAM;
         if fits {
             self.outgoing.push(now, datagram);
         }

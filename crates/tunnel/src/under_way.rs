@@ -125,6 +125,11 @@ impl UnderWay {
         (!sent.arrived && !sent.body.is_empty()).then(|| sent.body.clone())
     }
 
+    /// Whether a packet has arrived; none where that is forgotten.
+    pub(crate) fn has_arrived(&self, seq: Seq32) -> Option<bool> {
+        self.get(seq).map(|sent| sent.arrived)
+    }
+
     /// Nothing was sent for longer than a report takes: what is missing is not late. Of what is known to be missing all is
     /// retransmitted, and besides the newest packet that did not arrive, which shows what else is missing.
     pub(crate) fn tail(&mut self, not_before: Instant) -> Vec<Seq32> {

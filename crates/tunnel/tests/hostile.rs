@@ -108,7 +108,8 @@ proptest! {
                 Event::Offered(flow, len) => {
                     offered += len + 40;
                     let bytes = Bytes::from(vec![flow as u8; len]);
-                    tunnel.offer(now, Datagram { flow, ecn: Ecn::Capable0, bytes });
+                    let label = Bytes::from_static(b"whose");
+                    tunnel.offer(now, Datagram { flow, ecn: Ecn::Capable0, label, bytes });
                 }
                 Event::Passed(millis) => now += Span::from_millis(millis),
                 Event::Turn => {}
@@ -138,7 +139,10 @@ fn what_waits_to_be_sent_takes_its_part_of_the_memory_and_no_more() {
         let mut tunnel = Tunnel::new(config, 1);
         for _ in 0..20_000 {
             let bytes = Bytes::from(vec![7; 1_000]);
-            assert!(tunnel.offer(Instant::ZERO, Datagram { flow: 1, ecn: Ecn::NotCapable, bytes }));
+            assert!(tunnel.offer(
+                Instant::ZERO,
+                Datagram { flow: 1, ecn: Ecn::NotCapable, label: Bytes::new(), bytes }
+            ));
         }
         let late = Instant::ZERO + Span::from_millis(50);
         let mut sent = 0;

@@ -83,7 +83,7 @@ impl Inbox {
 
     fn push(&mut self, from: PublicKey, mut datagram: Datagram) {
         let unread = self.peers.entry(from).or_default();
-        let bytes = datagram.bytes.len() + AROUND;
+        let bytes = size(&datagram);
         if unread.bytes + bytes <= self.most {
             // It does not hold what arrived beside it as well.
             datagram.bytes = Bytes::copy_from_slice(&datagram.bytes);
@@ -110,13 +110,18 @@ impl Inbox {
         let peer = next.or_else(|| self.peers.keys().next().copied())?;
         let unread = self.peers.get_mut(&peer)?;
         let datagram = unread.datagrams.pop_front()?;
-        unread.bytes -= datagram.bytes.len() + AROUND;
+        unread.bytes -= size(&datagram);
         if unread.datagrams.is_empty() {
             self.peers.remove(&peer);
         }
         self.last = Some(peer);
         Some((peer, datagram))
     }
+}
+
+/// Bytes that a datagram takes.
+fn size(datagram: &Datagram) -> usize {
+    datagram.label.len() + datagram.bytes.len() + AROUND
 }
 
 #[cfg(test)]
@@ -126,7 +131,8 @@ mod tests {
     use super::*;
 
     fn datagram(bytes: &[u8]) -> Datagram {
-        Datagram { flow: 1, ecn: Ecn::NotCapable, bytes: Bytes::copy_from_slice(bytes) }
+        let bytes = Bytes::copy_from_slice(bytes);
+        Datagram { flow: 1, ecn: Ecn::NotCapable, label: Bytes::new(), bytes }
     }
 
     #[test]

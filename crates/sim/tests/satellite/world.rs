@@ -169,7 +169,8 @@ impl World {
 
     /// The server sends a datagram to the terminal.
     pub(crate) fn send_datagram(&mut self, bytes: Bytes) -> bool {
-        let datagram = bentpipe_tunnel::Datagram { flow: 1, ecn: Ecn::NotCapable, bytes };
+        let datagram =
+            bentpipe_tunnel::Datagram { flow: 1, ecn: Ecn::NotCapable, label: Bytes::new(), bytes };
         self.endpoints[SERVER].send_datagram(self.now, key(TERMINAL).public(), datagram)
     }
 
