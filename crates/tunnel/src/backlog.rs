@@ -165,7 +165,7 @@ impl Backlog {
         // What CoDel dropped is nobody's number: nobody waits for it.
         let order = flow.next;
         flow.next = flow.next.wrapping_add(1);
-        let is_labelled = self.labels.is_due(datagram.flow, &datagram.label);
+        let is_labelled = self.labels.is_due(now, datagram.flow, &datagram.label);
         let record = Record { datagram, order, is_sparse, is_labelled };
         if is_sparse && repeated {
             self.repeats.push_back((now + REPEAT, record.clone()));

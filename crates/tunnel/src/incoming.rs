@@ -163,9 +163,9 @@ impl Incoming {
         for mut record in self.slots.accept(number, bytes, marked) {
             let Datagram { flow, label, .. } = &mut record.datagram;
             if record.is_labelled {
-                *label = self.labels.hear(*flow, std::mem::take(label));
+                *label = self.labels.hear(now, *flow, std::mem::take(label));
             } else {
-                *label = self.labels.of(*flow);
+                *label = self.labels.of(now, *flow);
             }
             self.order.arrived(now, self.hold, record);
         }

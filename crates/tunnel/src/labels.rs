@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hasher as _};
 
-use bentpipe_units::Seq32;
+use bentpipe_units::{Instant, Seq32, Span};
 use bytes::Bytes;
 use rustc_hash::FxHashMap;
 
@@ -18,18 +18,30 @@ const TOLD: usize = 256;
 /// Labels that a receiver keeps, and their longest: whoever names more, or longer ones, names them with each datagram.
 const KEPT: usize = 4_096;
 const LONGEST: usize = 320;
+/// After so long without a datagram a flow's number may be another one's. The receiver takes less for that, so that it
+/// never keeps the old label when the new one is its.
+const SILENT: Span = Span::from_secs(60);
+const SILENT_HERE: Span = Span::from_secs(30);
 
 /// What the sender knows of a flow's label.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Known {
     /// A digest of it: two flows of one number have two labels, and are told apart by them.
     digest: u64,
+    used_at: Instant,
     is_shared: bool,
     /// It is on its way, and the peer has it.
     is_told: bool,
     is_known: bool,
     /// Datagrams that went without it since one had it.
     without: u8,
+}
+
+impl Known {
+    const fn new(digest: u64, used_at: Instant) -> Self {
+        let (is_shared, is_told, is_known) = (false, false, false);
+        Self { digest, used_at, is_shared, is_told, is_known, without: 0 }
+    }
 }
 
 /// Those of what is sent.
@@ -42,14 +54,19 @@ pub(crate) struct Told {
 
 impl Told {
     /// Whether a datagram of a flow takes its label along.
-    pub(crate) fn is_due(&mut self, flow: u16, label: &Bytes) -> bool {
+    pub(crate) fn is_due(&mut self, now: Instant, flow: u16, label: &Bytes) -> bool {
         if label.is_empty() || label.len() > LONGEST {
             return !label.is_empty();
         }
         let mut hasher = DefaultHasher::new();
         hasher.write(label);
         let digest = hasher.finish();
-        let known = self.flows.entry(flow).or_insert(Known { digest, ..Known::default() });
+        let known = self.flows.entry(flow).or_insert(Known::new(digest, now));
+        if known.digest != digest && now.since(known.used_at) >= SILENT {
+            *known = Known::new(digest, now);
+            self.under_way.retain(|(of, _)| *of != flow);
+        }
+        known.used_at = now;
         known.is_shared |= known.digest != digest;
         let is_due = known.is_shared || !known.is_known || known.without == WITHOUT;
         known.without = if is_due { 0 } else { known.without + 1 };
@@ -88,19 +105,25 @@ impl Told {
 /// Those of what came.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
-    labels: FxHashMap<u16, Bytes>,
+    /// With the time when the flow was heard last.
+    labels: FxHashMap<u16, (Bytes, Instant)>,
     /// In the order in which they were heard first.
     flows: VecDeque<u16>,
 }
 
 impl Heard {
-    /// A flow has this label. Gives it, without the packet that it came in.
-    pub(crate) fn hear(&mut self, flow: u16, label: Bytes) -> Bytes {
+    /// A datagram of a flow has this label. Gives it, without the packet that it came in. Of labels of one number the first is
+    /// kept: what comes without one was sent before there was another.
+    pub(crate) fn hear(&mut self, now: Instant, flow: u16, label: Bytes) -> Bytes {
         if label.len() > LONGEST {
             return label;
         }
-        match self.labels.get(&flow) {
-            Some(known) if *known == label => return known.clone(),
+        match self.labels.get_mut(&flow) {
+            Some((known, heard_at)) if *known == label => {
+                *heard_at = now;
+                return known.clone();
+            }
+            Some((_, heard_at)) if now.since(*heard_at) < SILENT_HERE => return label,
             Some(_) => {}
             None => {
                 if self.flows.len() == KEPT
@@ -112,13 +135,15 @@ impl Heard {
             }
         }
         let label = Bytes::copy_from_slice(&label);
-        self.labels.insert(flow, label.clone());
+        self.labels.insert(flow, (label.clone(), now));
         label
     }
 
     /// The label of a flow; an empty one where none was heard.
-    pub(crate) fn of(&self, flow: u16) -> Bytes {
-        self.labels.get(&flow).cloned().unwrap_or_default()
+    pub(crate) fn of(&mut self, now: Instant, flow: u16) -> Bytes {
+        let Some((label, heard_at)) = self.labels.get_mut(&flow) else { return Bytes::new() };
+        *heard_at = now;
+        label.clone()
     }
 }
 
@@ -129,58 +154,84 @@ mod tests {
     const LABEL: Bytes = Bytes::from_static(b"whose");
     const OTHER: Bytes = Bytes::from_static(b"another one's");
 
+    fn at(seconds: u64) -> Instant {
+        Instant::ZERO + Span::from_secs(seconds)
+    }
+
     fn packets(first: u32, last: u32) -> [Seq32; 2] {
         [Seq32::new(first), Seq32::new(last)]
+    }
+
+    /// A sender of which the peer has the label of flow 7.
+    fn told() -> Told {
+        let mut told = Told::default();
+        assert!(told.is_due(at(0), 7, &LABEL));
+        told.left(7, packets(1, 1));
+        told.reported(|_| Some(true));
+        assert!(!told.is_due(at(1), 7, &LABEL));
+        told
     }
 
     #[test]
     fn a_label_goes_along_until_the_peer_has_all_of_it_and_once_in_a_while_after_that() {
         let mut told = Told::default();
-        assert!(told.is_due(7, &LABEL));
+        let is_due = |told: &mut Told| told.is_due(at(0), 7, &LABEL);
+        assert!(is_due(&mut told));
         told.left(7, packets(3, 4));
         told.reported(|packet| Some(packet == Seq32::new(3)));
-        assert!(told.is_due(7, &LABEL), "half of it is missing");
+        assert!(is_due(&mut told), "half of it is missing");
         told.reported(|_| Some(true));
         for _ in 0..3 {
-            assert!((0..63).all(|_| !told.is_due(7, &LABEL)) && told.is_due(7, &LABEL));
+            assert!((0..63).all(|_| !is_due(&mut told)) && is_due(&mut told));
         }
     }
 
     #[test]
     fn what_was_lost_is_told_again() {
         let mut told = Told::default();
-        assert!(told.is_due(7, &LABEL));
+        assert!(told.is_due(at(0), 7, &LABEL));
         told.left(7, packets(3, 3));
         told.reported(|_| None);
-        assert!(told.is_due(7, &LABEL));
+        assert!(told.is_due(at(0), 7, &LABEL));
         told.left(7, packets(9, 9));
         told.reported(|_| Some(true));
-        assert!(!told.is_due(7, &LABEL));
+        assert!(!told.is_due(at(0), 7, &LABEL));
     }
 
     #[test]
-    fn flows_that_share_a_number_take_their_labels_along() {
-        let (mut told, mut heard) = (Told::default(), Heard::default());
-        assert!(told.is_due(7, &LABEL));
-        told.left(7, packets(1, 1));
+    fn flows_that_share_a_number_take_their_labels_along_and_what_went_before_keeps_its_own() {
+        let (mut told, mut heard) = (told(), Heard::default());
+        assert!(told.is_due(at(2), 7, &OTHER));
+        let labels = [LABEL, OTHER];
+        for label in labels.iter().cycle().take(400) {
+            assert!(told.is_due(at(3), 7, label));
+        }
+        heard.hear(at(0), 7, LABEL);
+        assert_eq!(heard.hear(at(2), 7, OTHER), OTHER);
+        assert_eq!((heard.of(at(2), 7), heard.of(at(2), 8)), (LABEL, Bytes::new()));
+    }
+
+    #[test]
+    fn a_number_that_nobody_used_for_a_minute_is_another_flows() {
+        let (mut told, mut heard) = (told(), Heard::default());
+        heard.hear(at(0), 7, LABEL);
+        assert!(told.is_due(at(61), 7, &OTHER));
+        told.left(7, packets(9, 9));
         told.reported(|_| Some(true));
-        assert!(!told.is_due(7, &LABEL) && told.is_due(7, &OTHER));
-        assert!((0..200).all(|_| told.is_due(7, &LABEL) && told.is_due(7, &OTHER)));
-        heard.hear(7, LABEL);
-        heard.hear(7, OTHER);
-        assert_eq!((heard.of(7), heard.of(8)), (OTHER, Bytes::new()));
+        assert!(!told.is_due(at(62), 7, &OTHER));
+        assert_eq!((heard.hear(at(61), 7, OTHER), heard.of(at(62), 7)), (OTHER, OTHER));
     }
 
     #[test]
     fn a_peer_that_names_much_takes_no_memory_without_bound() {
         let mut heard = Heard::default();
         for flow in 0..=u16::MAX {
-            heard.hear(flow, vec![1; 300].into());
-            heard.hear(flow, vec![2; 60_000].into());
+            heard.hear(at(0), flow, vec![1; 300].into());
+            heard.hear(at(0), flow, vec![2; 60_000].into());
         }
         assert_eq!((heard.labels.len(), heard.flows.len()), (KEPT, KEPT));
-        assert!(heard.labels.values().all(|label| label.len() == 300));
+        assert!(heard.labels.values().all(|(label, _)| label.len() == 300));
         let mut told = Told::default();
-        assert!(told.is_due(1, &vec![1; 60_000].into()) && told.flows.is_empty());
+        assert!(told.is_due(at(0), 1, &vec![1; 60_000].into()) && told.flows.is_empty());
     }
 }
