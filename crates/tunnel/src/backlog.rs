@@ -13,7 +13,7 @@ use bentpipe_wire::{Ecn, Kind};
 use rustc_hash::FxHashMap;
 use slab::Slab;
 
-use crate::labels::Told;
+use crate::labels::{Told, digest};
 use crate::meter::Meter;
 use crate::record::{Datagram, Record};
 
@@ -142,7 +142,7 @@ impl Backlog {
 
     /// One more.
     pub(crate) fn push(&mut self, now: Instant, datagram: Datagram) {
-        let bytes = ByteCount::new(datagram.bytes.len() as u64 + HEADERS);
+        let bytes = ByteCount::new((datagram.label.len() + datagram.bytes.len()) as u64 + HEADERS);
         let is_sparse = self.flows.entry(datagram.flow).or_default().meter.sends(now, bytes);
         let (flow, ecn) = (FlowKey(u64::from(datagram.flow)), datagram.ecn);
         self.store.sparse += usize::from(is_sparse);
@@ -165,8 +165,9 @@ impl Backlog {
         // What CoDel dropped is nobody's number: nobody waits for it.
         let order = flow.next;
         flow.next = flow.next.wrapping_add(1);
-        let is_labelled = self.labels.is_due(now, datagram.flow, &datagram.label);
-        let record = Record { datagram, order, is_sparse, is_labelled };
+        let is_due = self.labels.is_due(datagram.flow, &datagram.label);
+        let digest = (!is_due).then(|| digest(&datagram.label));
+        let record = Record { datagram, order, is_sparse, digest };
         if is_sparse && repeated {
             self.repeats.push_back((now + REPEAT, record.clone()));
         }

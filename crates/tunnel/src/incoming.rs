@@ -162,11 +162,10 @@ impl Incoming {
     fn accept(&mut self, now: Instant, number: u64, bytes: Bytes, marked: bool) {
         for mut record in self.slots.accept(number, bytes, marked) {
             let Datagram { flow, label, .. } = &mut record.datagram;
-            if record.is_labelled {
-                *label = self.labels.hear(now, *flow, std::mem::take(label));
-            } else {
-                *label = self.labels.of(now, *flow);
-            }
+            *label = match record.digest {
+                None => self.labels.hear(*flow, label),
+                Some(digest) => self.labels.of(*flow, digest),
+            };
             self.order.arrived(now, self.hold, record);
         }
     }

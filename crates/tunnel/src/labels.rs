@@ -1,34 +1,56 @@
 //! Labels of flows: they travel until the peer has them, and now and then after that.
 //!
 //! A label says whose a flow is, in the words of the application. Beside a short datagram it is long, so that the receiver
-//! keeps it, and a datagram goes without it once the peer was told.
+//! keeps it, and a datagram goes with a digest of it in its place once the peer was told. Where the digest is not that of the
+//! label that is kept the datagram has none: it is nobody else's.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hasher as _};
 
-use bentpipe_units::{Instant, Seq32, Span};
+use bentpipe_units::Seq32;
 use bytes::Bytes;
 use rustc_hash::FxHashMap;
 
+/// The longest label.
+pub(crate) const LONGEST: usize = 320;
 /// So many datagrams of a flow go without its label, and the next one with it: the receiver may have forgotten it, or have
 /// never heard it.
 const WITHOUT: u8 = 63;
 /// Flows of which may be waited at a time for word that the peer has their label.
 const TOLD: usize = 256;
-/// Labels that a receiver keeps, and their longest: whoever names more, or longer ones, names them with each datagram.
+/// Flows that a sender remembers, and a receiver. Beyond that the half that was used last stays, so that a receiver knows
+/// all of which a sender takes that for granted.
+const REMEMBERED: usize = 1_024;
 const KEPT: usize = 4_096;
-const LONGEST: usize = 320;
-/// After so long without a datagram a flow's number may be another one's. The receiver takes less for that, so that it
-/// never keeps the old label when the new one is its.
-const SILENT: Span = Span::from_secs(60);
-const SILENT_HERE: Span = Span::from_secs(30);
+
+fn hash(label: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(label);
+    hasher.finish()
+}
+
+/// What stands for a label.
+pub(crate) fn digest(label: &[u8]) -> u16 {
+    hash(label) as u16
+}
+
+/// Forgets the half of the flows that was not used for longest.
+fn forget_half<T>(flows: &mut FxHashMap<u16, T>, used: impl Fn(&T) -> u64) {
+    let mut all: Vec<u64> = flows.values().map(&used).collect();
+    let middle = all.len() / 2;
+    let (_, middle, _) = all.select_nth_unstable(middle);
+    let middle = *middle;
+    flows.retain(|_, flow| used(flow) >= middle);
+}
 
 /// What the sender knows of a flow's label.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Known {
-    /// A digest of it: two flows of one number have two labels, and are told apart by them.
-    digest: u64,
-    used_at: Instant,
+    /// Of its label.
+    hash: u64,
+    /// When it was used, counted in datagrams.
+    used: u64,
+    /// Flows of this number have several labels.
     is_shared: bool,
     /// It is on its way, and the peer has it.
     is_told: bool,
@@ -37,37 +59,28 @@ struct Known {
     without: u8,
 }
 
-impl Known {
-    const fn new(digest: u64, used_at: Instant) -> Self {
-        let (is_shared, is_told, is_known) = (false, false, false);
-        Self { digest, used_at, is_shared, is_told, is_known, without: 0 }
-    }
-}
-
 /// Those of what is sent.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     flows: FxHashMap<u16, Known>,
+    datagrams: u64,
     /// Flows whose label is in these two packets.
     under_way: VecDeque<(u16, [Seq32; 2])>,
 }
 
 impl Told {
     /// Whether a datagram of a flow takes its label along.
-    pub(crate) fn is_due(&mut self, now: Instant, flow: u16, label: &Bytes) -> bool {
-        if label.is_empty() || label.len() > LONGEST {
-            return !label.is_empty();
+    pub(crate) fn is_due(&mut self, flow: u16, label: &[u8]) -> bool {
+        let hash = hash(label);
+        self.datagrams += 1;
+        if self.flows.len() == REMEMBERED && !self.flows.contains_key(&flow) {
+            forget_half(&mut self.flows, |known| known.used);
+            let flows = &self.flows;
+            self.under_way.retain(|(flow, _)| flows.contains_key(flow));
         }
-        let mut hasher = DefaultHasher::new();
-        hasher.write(label);
-        let digest = hasher.finish();
-        let known = self.flows.entry(flow).or_insert(Known::new(digest, now));
-        if known.digest != digest && now.since(known.used_at) >= SILENT {
-            *known = Known::new(digest, now);
-            self.under_way.retain(|(of, _)| *of != flow);
-        }
-        known.used_at = now;
-        known.is_shared |= known.digest != digest;
+        let known = self.flows.entry(flow).or_insert(Known { hash, ..Known::default() });
+        known.used = self.datagrams;
+        known.is_shared |= known.hash != hash;
         let is_due = known.is_shared || !known.is_known || known.without == WITHOUT;
         known.without = if is_due { 0 } else { known.without + 1 };
         is_due
@@ -102,48 +115,50 @@ impl Told {
     }
 }
 
+/// A label that came.
+#[derive(Debug)]
+struct Label {
+    bytes: Bytes,
+    digest: u16,
+    /// When it was heard of, counted in datagrams.
+    heard: u64,
+}
+
 /// Those of what came.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
-    /// With the time when the flow was heard last.
-    labels: FxHashMap<u16, (Bytes, Instant)>,
-    /// In the order in which they were heard first.
-    flows: VecDeque<u16>,
+    labels: FxHashMap<u16, Label>,
+    datagrams: u64,
 }
 
 impl Heard {
-    /// A datagram of a flow has this label. Gives it, without the packet that it came in. Of labels of one number the first is
-    /// kept: what comes without one was sent before there was another.
-    pub(crate) fn hear(&mut self, now: Instant, flow: u16, label: Bytes) -> Bytes {
-        if label.len() > LONGEST {
-            return label;
+    /// A datagram of a flow has this label. Gives it, without the packet that it came in.
+    pub(crate) fn hear(&mut self, flow: u16, bytes: &[u8]) -> Bytes {
+        self.datagrams += 1;
+        let heard = self.datagrams;
+        if let Some(known) = self.labels.get_mut(&flow)
+            && known.bytes == bytes
+        {
+            known.heard = heard;
+            return known.bytes.clone();
         }
-        match self.labels.get_mut(&flow) {
-            Some((known, heard_at)) if *known == label => {
-                *heard_at = now;
-                return known.clone();
-            }
-            Some((_, heard_at)) if now.since(*heard_at) < SILENT_HERE => return label,
-            Some(_) => {}
-            None => {
-                if self.flows.len() == KEPT
-                    && let Some(first) = self.flows.pop_front()
-                {
-                    self.labels.remove(&first);
-                }
-                self.flows.push_back(flow);
-            }
+        if self.labels.len() == KEPT && !self.labels.contains_key(&flow) {
+            forget_half(&mut self.labels, |label| label.heard);
         }
-        let label = Bytes::copy_from_slice(&label);
-        self.labels.insert(flow, (label.clone(), now));
-        label
+        let label = Label { bytes: Bytes::copy_from_slice(bytes), digest: digest(bytes), heard };
+        let bytes = label.bytes.clone();
+        self.labels.insert(flow, label);
+        bytes
     }
 
-    /// The label of a flow; an empty one where none was heard.
-    pub(crate) fn of(&mut self, now: Instant, flow: u16) -> Bytes {
-        let Some((label, heard_at)) = self.labels.get_mut(&flow) else { return Bytes::new() };
-        *heard_at = now;
-        label.clone()
+    /// The label of a flow with this digest; an empty one where none such is kept.
+    pub(crate) fn of(&mut self, flow: u16, digest: u16) -> Bytes {
+        self.datagrams += 1;
+        let known = self.labels.get_mut(&flow).filter(|known| known.digest == digest);
+        known.map_or_else(Bytes::new, |known| {
+            known.heard = self.datagrams;
+            known.bytes.clone()
+        })
     }
 }
 
@@ -151,87 +166,73 @@ impl Heard {
 mod tests {
     use super::*;
 
-    const LABEL: Bytes = Bytes::from_static(b"whose");
-    const OTHER: Bytes = Bytes::from_static(b"another one's");
-
-    fn at(seconds: u64) -> Instant {
-        Instant::ZERO + Span::from_secs(seconds)
-    }
+    const LABEL: &[u8] = b"whose";
+    const OTHER: &[u8] = b"another one's";
 
     fn packets(first: u32, last: u32) -> [Seq32; 2] {
         [Seq32::new(first), Seq32::new(last)]
     }
 
-    /// A sender of which the peer has the label of flow 7.
-    fn told() -> Told {
-        let mut told = Told::default();
-        assert!(told.is_due(at(0), 7, &LABEL));
-        told.left(7, packets(1, 1));
+    /// The peer has the label of a flow.
+    fn tell(told: &mut Told, flow: u16, label: &[u8]) {
+        assert!(told.is_due(flow, label));
+        told.left(flow, packets(1, 1));
         told.reported(|_| Some(true));
-        assert!(!told.is_due(at(1), 7, &LABEL));
-        told
     }
 
     #[test]
     fn a_label_goes_along_until_the_peer_has_all_of_it_and_once_in_a_while_after_that() {
         let mut told = Told::default();
-        let is_due = |told: &mut Told| told.is_due(at(0), 7, &LABEL);
-        assert!(is_due(&mut told));
+        assert!(told.is_due(7, LABEL));
         told.left(7, packets(3, 4));
         told.reported(|packet| Some(packet == Seq32::new(3)));
-        assert!(is_due(&mut told), "half of it is missing");
+        assert!(told.is_due(7, LABEL), "half of it is missing");
         told.reported(|_| Some(true));
         for _ in 0..3 {
-            assert!((0..63).all(|_| !is_due(&mut told)) && is_due(&mut told));
+            assert!((0..63).all(|_| !told.is_due(7, LABEL)) && told.is_due(7, LABEL));
         }
     }
 
     #[test]
     fn what_was_lost_is_told_again() {
         let mut told = Told::default();
-        assert!(told.is_due(at(0), 7, &LABEL));
+        assert!(told.is_due(7, LABEL));
         told.left(7, packets(3, 3));
         told.reported(|_| None);
-        assert!(told.is_due(at(0), 7, &LABEL));
-        told.left(7, packets(9, 9));
-        told.reported(|_| Some(true));
-        assert!(!told.is_due(at(0), 7, &LABEL));
+        tell(&mut told, 7, LABEL);
+        assert!(!told.is_due(7, LABEL));
     }
 
     #[test]
-    fn flows_that_share_a_number_take_their_labels_along_and_what_went_before_keeps_its_own() {
-        let (mut told, mut heard) = (told(), Heard::default());
-        assert!(told.is_due(at(2), 7, &OTHER));
-        let labels = [LABEL, OTHER];
-        for label in labels.iter().cycle().take(400) {
-            assert!(told.is_due(at(3), 7, label));
+    fn flows_that_share_a_number_take_their_labels_along_and_none_is_taken_for_the_other() {
+        let (mut told, mut heard) = (Told::default(), Heard::default());
+        tell(&mut told, 7, LABEL);
+        assert!(!told.is_due(7, LABEL));
+        assert!((0..200).all(|_| told.is_due(7, OTHER) && told.is_due(7, LABEL)));
+        assert_eq!(heard.hear(7, LABEL), LABEL);
+        assert_eq!(heard.of(7, digest(LABEL)), LABEL);
+        assert_eq!(heard.hear(7, OTHER), OTHER);
+        assert_eq!(heard.of(7, digest(LABEL)), Bytes::new(), "one that was late");
+        assert_eq!(heard.of(8, digest(LABEL)), Bytes::new());
+    }
+
+    #[test]
+    fn a_receiver_keeps_the_labels_of_all_flows_that_a_sender_takes_for_told() {
+        let (mut told, mut heard) = (Told::default(), Heard::default());
+        // Flow 0 goes on beside many that say one thing each, and flow 1 is silent.
+        for flow in 0..20_000_u16 {
+            for flow in [flow, 0] {
+                let label = flow.to_be_bytes();
+                if told.is_due(flow, &label) {
+                    heard.hear(flow, &label);
+                    told.left(flow, packets(1, 1));
+                    told.reported(|_| Some(true));
+                } else {
+                    assert_eq!(heard.of(flow, digest(&label)), label[..]);
+                }
+            }
         }
-        heard.hear(at(0), 7, LABEL);
-        assert_eq!(heard.hear(at(2), 7, OTHER), OTHER);
-        assert_eq!((heard.of(at(2), 7), heard.of(at(2), 8)), (LABEL, Bytes::new()));
-    }
-
-    #[test]
-    fn a_number_that_nobody_used_for_a_minute_is_another_flows() {
-        let (mut told, mut heard) = (told(), Heard::default());
-        heard.hear(at(0), 7, LABEL);
-        assert!(told.is_due(at(61), 7, &OTHER));
-        told.left(7, packets(9, 9));
-        told.reported(|_| Some(true));
-        assert!(!told.is_due(at(62), 7, &OTHER));
-        assert_eq!((heard.hear(at(61), 7, OTHER), heard.of(at(62), 7)), (OTHER, OTHER));
-    }
-
-    #[test]
-    fn a_peer_that_names_much_takes_no_memory_without_bound() {
-        let mut heard = Heard::default();
-        for flow in 0..=u16::MAX {
-            heard.hear(at(0), flow, vec![1; 300].into());
-            heard.hear(at(0), flow, vec![2; 60_000].into());
-        }
-        assert_eq!((heard.labels.len(), heard.flows.len()), (KEPT, KEPT));
-        assert!(heard.labels.values().all(|(label, _)| label.len() == 300));
-        let mut told = Told::default();
-        assert!(told.is_due(at(0), 1, &vec![1; 60_000].into()) && told.flows.is_empty());
+        assert!(told.is_due(1, &1_u16.to_be_bytes()));
+        assert!(told.flows.len() <= REMEMBERED && heard.labels.len() <= KEPT);
     }
 }

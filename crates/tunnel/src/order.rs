@@ -20,6 +20,11 @@ const FIRST: u64 = 1 << 16;
 /// What a datagram costs besides its bytes.
 const AROUND: usize = 128;
 
+/// Bytes that a datagram takes.
+fn size(datagram: &Datagram) -> usize {
+    datagram.label.len() + datagram.bytes.len() + AROUND
+}
+
 /// The order of all flows.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
@@ -87,8 +92,8 @@ impl Order {
                 self.ready.push_back(datagram);
                 self.release(id, now);
             } else if let Entry::Vacant(place) = flow.waiting.entry(number) {
-                self.waiting += datagram.bytes.len() + AROUND;
-                flow.held += datagram.bytes.len() + AROUND;
+                self.waiting += size(&datagram);
+                flow.held += size(&datagram);
                 place.insert((now + hold, datagram));
                 self.due = Instant::earliest(self.due, Some(now + hold));
                 if self.waiting > self.most
@@ -157,8 +162,8 @@ impl Order {
                 return;
             }
             let (number, (_, datagram)) = first.remove_entry();
-            self.waiting -= datagram.bytes.len() + AROUND;
-            flow.held -= datagram.bytes.len() + AROUND;
+            self.waiting -= size(&datagram);
+            flow.held -= size(&datagram);
             flow.advance(number);
             self.ready.push_back(datagram);
         }
@@ -207,7 +212,7 @@ mod tests {
     fn record(flow: u16, order: u16, is_sparse: bool) -> Record {
         let bytes = Bytes::copy_from_slice(&order.to_be_bytes());
         let datagram = Datagram { flow, ecn: Ecn::NotCapable, label: Bytes::new(), bytes };
-        Record { datagram, order, is_sparse, is_labelled: false }
+        Record { datagram, order, is_sparse, digest: None }
     }
 
     fn out(order: &mut Order) -> Vec<u16> {

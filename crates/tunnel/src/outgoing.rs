@@ -232,7 +232,8 @@ impl Outgoing {
         body.put_u16(head as u16);
         body.extend_from_slice(&self.rest.split_to(head));
         let seq = self.under_way.next();
-        if let Some((flow, first)) = self.telling.take_if(|_| self.rest.is_empty()) {
+        // One whose rest does not fit now, as the path carries less, tells nothing.
+        if let Some((flow, first)) = self.telling.take().filter(|_| self.rest.is_empty()) {
             self.backlog.labels().left(flow, [first, seq]);
         }
         while self.rest.is_empty() && body.len() + LEAST <= most {
@@ -247,7 +248,7 @@ impl Outgoing {
             let flow = record.datagram.flow;
             if record.len() <= room {
                 record.put(&mut body);
-                if record.is_labelled {
+                if record.digest.is_none() {
                     self.backlog.labels().left(flow, [seq; 2]);
                 }
             } else if record.is_sparse && body.len() > HEAD {
@@ -261,7 +262,7 @@ impl Outgoing {
                 body.extend_from_slice(&whole.split_to(room));
                 // One that takes more than two packets tells nothing.
                 let goes_on = whole.len() <= most - HEAD;
-                self.telling = (record.is_labelled && goes_on).then_some((flow, seq));
+                self.telling = (record.digest.is_none() && goes_on).then_some((flow, seq));
                 self.rest = whole;
             }
         }

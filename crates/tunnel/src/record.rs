@@ -3,11 +3,13 @@
 use bentpipe_wire::Ecn;
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 
+use crate::labels::LONGEST;
+
 /// Bytes in front of a datagram.
 pub(crate) const RECORD_HEADER: usize = 7;
 /// Set for a datagram of a sparse flow.
 const SPARSE: u8 = 0b100;
-/// Set where the label stands before the datagram, with its length in two bytes.
+/// Set where the label stands before the datagram, with its length in two bytes. Else they are a digest of it.
 const LABELLED: u8 = 0b1000;
 pub(crate) const LABEL_HEADER: usize = 2;
 
@@ -18,8 +20,8 @@ pub struct Datagram {
     pub flow: u16,
     /// The ECN field of the IP header around it.
     pub ecn: Ecn,
-    /// Whose it is in the words of the application, the same for all of a flow; flows of one number are told apart by it.
-    /// It travels until the peer has it.
+    /// Whose it is in the words of the application, in 320 bytes at most, the same for all of a flow; flows of one number are
+    /// told apart by it. It travels until the peer has it.
     pub label: Bytes,
     /// Its bytes.
     pub bytes: Bytes,
@@ -33,8 +35,8 @@ pub(crate) struct Record {
     pub(crate) order: u16,
     /// Its flow sends little: nobody waits for what comes before it, and it may come twice.
     pub(crate) is_sparse: bool,
-    /// The label goes along.
-    pub(crate) is_labelled: bool,
+    /// What goes in place of the label; none where that goes along.
+    pub(crate) digest: Option<u16>,
 }
 
 /// What stands in front of a datagram.
@@ -54,8 +56,8 @@ impl Record {
 
     /// Those behind the header.
     fn content(&self) -> usize {
-        let label = if self.is_labelled { LABEL_HEADER + self.datagram.label.len() } else { 0 };
-        label + self.datagram.bytes.len()
+        let label = if self.digest.is_none() { self.datagram.label.len() } else { 0 };
+        LABEL_HEADER + label + self.datagram.bytes.len()
     }
 
     pub(crate) fn put(&self, out: &mut BytesMut) {
@@ -63,10 +65,10 @@ impl Record {
         out.put_u16(self.order);
         out.put_u16(self.content() as u16);
         let sparse = if self.is_sparse { SPARSE } else { 0 };
-        let labelled = if self.is_labelled { LABELLED } else { 0 };
+        let labelled = if self.digest.is_none() { LABELLED } else { 0 };
         out.put_u8(self.datagram.ecn.bits() | sparse | labelled);
-        if self.is_labelled {
-            out.put_u16(self.datagram.label.len() as u16);
+        out.put_u16(self.digest.unwrap_or(self.datagram.label.len() as u16));
+        if self.digest.is_none() {
             out.extend_from_slice(&self.datagram.label);
         }
         out.extend_from_slice(&self.datagram.bytes);
@@ -89,11 +91,11 @@ impl Header {
     /// The record whose header this is and whose label and datagram these bytes are; none where they are neither. A router
     /// marked one of the packets that it came in: what it marked is the datagram (RFC 6040, section 4.2).
     pub(crate) fn record(self, mut bytes: Bytes, marked: bool) -> Option<Record> {
-        let is_labelled = self.flags & LABELLED != 0;
-        let mut label = Bytes::new();
-        if is_labelled {
-            let len = usize::from(bytes.try_get_u16().ok()?);
-            if len > bytes.len() {
+        let (field, mut label) = (bytes.try_get_u16().ok()?, Bytes::new());
+        let digest = (self.flags & LABELLED == 0).then_some(field);
+        if digest.is_none() {
+            let len = usize::from(field);
+            if len > bytes.len().min(LONGEST) {
                 return None;
             }
             label = bytes.split_to(len);
@@ -104,7 +106,7 @@ impl Header {
             datagram: Datagram { flow: self.flow, ecn, label, bytes },
             order: self.order,
             is_sparse: self.flags & SPARSE != 0,
-            is_labelled,
+            digest,
         })
     }
 }
@@ -120,10 +122,10 @@ mod tests {
             (Ecn::Capable0, Ecn::Congestion),
             (Ecn::Capable1, Ecn::Congestion),
         ] {
-            let is_labelled = ecn != Ecn::Capable0;
-            let label = if is_labelled { Bytes::from_static(b"whose") } else { Bytes::new() };
+            let digest = (ecn == Ecn::Capable0).then_some(7);
+            let label = if digest.is_none() { Bytes::from_static(b"whose") } else { Bytes::new() };
             let datagram = Datagram { flow: 300, ecn, label, bytes: Bytes::from_static(b"data") };
-            let record = Record { datagram, order: 65_535, is_sparse: true, is_labelled };
+            let record = Record { datagram, order: 65_535, is_sparse: true, digest };
             let mut out = BytesMut::new();
             record.put(&mut out);
             let mut bytes = out.freeze();
@@ -133,7 +135,7 @@ mod tests {
             assert_eq!(header.record(bytes.clone(), false), Some(record));
             let found = header.record(bytes, true).expect("a record");
             assert_eq!(found.datagram.ecn, marked);
-            if is_labelled {
+            if digest.is_none() {
                 let cut = Bytes::from_static(b"\0\x03ab");
                 assert_eq!(header.record(cut, false), None, "a label longer than all there is");
             }

@@ -250,11 +250,11 @@ mod tests {
             let mut stream = BytesMut::new();
             let mut starts = Vec::new();
             let records: Vec<Record> = lens.iter().zip(0..).map(|(len, order)| {
-                let (label, is_labelled) = (Bytes::from(vec![7; *len / 9]), len % 2 == 1);
-                let label = if is_labelled { label } else { Bytes::new() };
+                let digest = (len % 2 == 0).then_some(*len as u16);
+                let label = Bytes::from(if digest.is_none() { vec![7; *len / 9] } else { Vec::new() });
                 let bytes = vec![order as u8; *len].into();
                 let datagram = Datagram { flow: 1, ecn: Ecn::NotCapable, label, bytes };
-                Record { datagram, order, is_sparse: false, is_labelled }
+                Record { datagram, order, is_sparse: false, digest }
             }).collect();
             for record in &records {
                 starts.push(stream.len());

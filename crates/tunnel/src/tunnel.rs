@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bounds::Bounds;
 use crate::incoming::Incoming;
+use crate::labels::LONGEST;
 use crate::message::Message;
 use crate::outgoing::Outgoing;
 use crate::protection::Protection;
@@ -78,10 +79,10 @@ impl Tunnel {
         }
     }
 
-    /// A datagram is to be carried. False if it is longer, with its label, than [`MOST_DATAGRAM`].
+    /// A datagram is to be carried. False if it is longer, with its label, than [`MOST_DATAGRAM`], or its label too long.
     pub fn offer(&mut self, now: Instant, datagram: Datagram) -> bool {
         let len = LABEL_HEADER + datagram.label.len() + datagram.bytes.len();
-        let fits = len <= MOST_DATAGRAM;
+        let fits = len <= MOST_DATAGRAM && datagram.label.len() <= LONGEST;
         if fits {
             self.outgoing.push(now, datagram);
         }
