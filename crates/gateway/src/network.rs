@@ -77,12 +77,6 @@ pub trait Network: Runtime + Surroundings {
     /// # Errors
     /// When there is no way there, or the process may not do that.
     fn esp_to(&self, to: IpAddr, client: IpAddr) -> io::Result<Self::Udp>;
-
-    /// A socket by which a client hears what another host says to it by ESP. What the client says comes elsewhere.
-    ///
-    /// # Errors
-    /// When the process may not do that.
-    fn esp_between(&self, host: IpAddr, client: IpAddr) -> io::Result<Self::Udp>;
 }
 
 /// Futures that run beside each other. When this is dropped, they end.

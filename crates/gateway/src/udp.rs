@@ -57,6 +57,11 @@ impl Tunnel {
         // A panic elsewhere leaves it as it was between two calls.
         lock(&self.flows)
     }
+
+    /// Whether a client has ESP with a host already, by whatever peer: each of their sockets would get all that comes back.
+    fn has_esp(&self, whose: &Whose) -> bool {
+        matches!(whose.to, Target::Esp(_)) && self.lock().keys().any(|(_, other)| other == whose)
+    }
 }
 
 /// A flow among those to which datagrams from the remote gateway go, as long as this is there.
@@ -118,6 +123,9 @@ fn begin<N: Network>(
     remote: &Remote,
     whose: &Whose,
 ) -> Option<(Flow, Entry<N>, Waiting)> {
+    if inner.tunnel.has_esp(whose) {
+        return None;
+    }
     // Datagrams do not wait.
     remote.pace.reserve(inner.host.now(), inner.config.limits.new_per_second, Span::ZERO)?;
     let room = if inner.config.role == Role::Hub {
@@ -154,8 +162,11 @@ async fn lead<N: Network>(
             Target::Port(_) => inner.network.socket_to(to, source),
             // Behind one address nobody could tell apart what comes back: IKE sees that and takes UDP (RFC 7296, section 2.23).
             Target::Esp(host) => match source {
-                Some(client) => inner.network.esp_to(*host, client.ip()),
-                None => return Err(Verdict::Forbidden),
+                // This host's own IPsec is not a client's.
+                Some(client) if !inner.network.is_own(client) => {
+                    inner.network.esp_to(*host, client.ip())
+                }
+                _ => return Err(Verdict::Forbidden),
             },
         };
         Ok::<_, Verdict>((socket.map_err(|error| Verdict::from(&error))?, to))
@@ -175,19 +186,15 @@ impl<N: Network> Gateway<N> {
         peer: &str,
         client: SocketAddr,
         here: Here,
-        to: Target,
+        to: Destination,
         (datagram, ecn): (&[u8], Ecn),
     ) {
         flows.reap();
         let remote = &self.peers[peer];
-        let whose = Whose { client, to };
+        let whose = Whose { client, to: to.into() };
         let known = self.tunnel.lock().contains_key(&(peer.to_owned(), whose.clone()));
         if !known {
-            let Here { address, transparent } = here;
-            let socket = match &whose.to {
-                Target::Port(_) => self.network.socket_between(address, client, transparent),
-                Target::Esp(host) => self.network.esp_between(*host, client.ip()),
-            };
+            let socket = self.network.socket_between(here.address, client, here.transparent);
             let socket = match socket {
                 Ok(socket) => socket,
                 Err(error) => return self.cannot_answer(peer, client, here, &error),
@@ -206,7 +213,7 @@ impl<N: Network> Gateway<N> {
         flows: &mut N::Tasks,
         peer: &str,
         client: SocketAddr,
-        to: Destination,
+        to: impl Into<Target>,
         socket: impl Udp,
     ) -> bool {
         flows.reap();

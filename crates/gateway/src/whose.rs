@@ -13,6 +13,8 @@ use crate::open::Destination;
 
 /// Bytes at the beginning of a packet of ESP that name its security association, the SPI (RFC 4303, section 2.1).
 const SPI: usize = 4;
+/// Orders that the associations of two hosts are spread over: whoever takes another SPI for each packet gets no more.
+const ORDERS: u64 = 8;
 
 /// Where a flow leads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -54,13 +56,15 @@ pub(crate) struct Whose {
 }
 
 impl Whose {
-    /// A datagram of this flow on its way to the remote gateway. Its number is for the order within the flow alone, and
-    /// each security association of IPsec has an order of its own.
+    /// A datagram of this flow on its way to the remote gateway. Its number is for the order within the flow alone, of which
+    /// security associations of IPsec have several.
     pub(crate) fn datagram(&self, bytes: &[u8], ecn: Ecn) -> Datagram {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);
         if let Target::Esp(_) = self.to {
-            bytes.first_chunk::<SPI>().hash(&mut hasher);
+            let mut spi = DefaultHasher::new();
+            bytes.first_chunk::<SPI>().hash(&mut spi);
+            (spi.finish() % ORDERS).hash(&mut hasher);
         }
         let (label, bytes) = (self.label(), Bytes::copy_from_slice(bytes));
         Datagram { flow: hasher.finish() as u16, ecn, label, bytes }
@@ -73,7 +77,12 @@ impl Whose {
 
     /// Whose a datagram with this label is; `None` where it does not say.
     pub(crate) fn read(label: &[u8]) -> Option<Self> {
-        postcard::from_bytes(label).ok()
+        postcard::from_bytes::<Self>(label).ok().filter(|whose| match whose.to {
+            Target::Port(_) => true,
+            Target::Esp(host) => {
+                whose.client.port() == 0 && whose.client.is_ipv4() == host.is_ipv4()
+            }
+        })
     }
 }
 
@@ -88,10 +97,16 @@ mod tests {
         fn a_label_says_whose_a_datagram_is(v6 in any::<bool>()) {
             let ip: IpAddr = if v6 { [7; 16].into() } else { [7; 4].into() };
             let name = Destination::Name("a.example".into(), 53);
-            for to in [name.into(), SocketAddr::new(ip, 53).into(), Target::Esp(ip)] {
-                let whose = Whose { client: SocketAddr::new(ip, 4000), to };
+            for (to, port) in [
+                (name.into(), 4_000),
+                (SocketAddr::new(ip, 53).into(), 4_000),
+                (Target::Esp(ip), 0),
+            ] {
+                let whose = Whose { client: SocketAddr::new(ip, port), to };
                 prop_assert_eq!(Whose::read(&whose.label()), Some(whose));
             }
+            let with_port = Whose { client: SocketAddr::new(ip, 1), to: Target::Esp(ip) };
+            prop_assert_eq!(Whose::read(&with_port.label()), None);
         }
 
         #[test]
@@ -101,14 +116,15 @@ mod tests {
     }
 
     #[test]
-    fn security_associations_of_the_same_hosts_do_not_wait_for_each_other() {
+    fn security_associations_of_the_same_hosts_have_some_orders_and_not_one_each() {
         let (client, host) = (SocketAddr::from(([10, 0, 0, 1], 0)), IpAddr::from([192, 0, 2, 1]));
         let flow = |to: &Target, bytes: &[u8]| {
             Whose { client, to: to.clone() }.datagram(bytes, Ecn::NotCapable).flow
         };
         let esp = Target::Esp(host);
         assert_eq!(flow(&esp, b"spi1first"), flow(&esp, b"spi1second"));
-        assert_ne!(flow(&esp, b"spi1first"), flow(&esp, b"spi2first"));
+        let flows = (0..1_000_u32).map(|spi| flow(&esp, &spi.to_be_bytes()));
+        assert_eq!(flows.collect::<std::collections::BTreeSet<_>>().len(), 8);
         let udp = Target::from(SocketAddr::new(host, 4_500));
         assert_eq!(flow(&udp, b"spi1first"), flow(&udp, b"spi2first"));
     }

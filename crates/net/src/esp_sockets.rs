@@ -9,8 +9,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use bentpipe_gateway::Received;
 use bentpipe_wire::Ecn;
 use etherparse::Ipv4HeaderSlice;
-use nix::libc;
 use nix::sys::socket::{setsockopt, sockopt};
+use nix::{libc, setsockopt_impl, sockopt_impl};
 use socket2::{Domain, Protocol, SockFilter, Socket, Type};
 use tokio::net::UdpSocket;
 
@@ -19,6 +19,8 @@ use crate::udp_sockets;
 
 /// The number of the protocol.
 const ESP: i32 = libc::IPPROTO_ESP;
+/// Bytes of the shortest packet: SPI and sequence number.
+const SHORTEST: usize = 8;
 /// Bytes that wait to be read. The packets of all flows of a terminal come by one socket.
 const WAITING: usize = 4 << 20;
 
@@ -28,6 +30,15 @@ const SKIP_UNLESS_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as 
 const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 /// Where a filter finds the mark of a packet.
 const MARK_AT: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_MARK) as u32;
+
+sockopt_impl!(
+    /// Whether packets may be cut on their way, for IPv4. Routers' words about the path do not come to these sockets.
+    MtuDiscovery, SetOnly, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::c_int
+);
+sockopt_impl!(
+    /// The same for IPv6, where only this host cuts.
+    Ipv6MtuDiscovery, SetOnly, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::c_int
+);
 
 /// What hands over the payload of packets of ESP. Ports are 0.
 #[derive(Debug)]
@@ -59,7 +70,7 @@ impl EspSocket {
         Self::finish(socket, any)
     }
 
-    /// Leads to a client, from the address of another host; takes nothing.
+    /// Leads to a client, from the address of another host. What the client says comes by a listener, and nothing here.
     ///
     /// # Errors
     /// When the process may not use that address.
@@ -101,8 +112,20 @@ impl EspSocket {
     /// # Errors
     /// Those of the socket.
     pub(crate) async fn receive_led(&self) -> io::Result<(Received, IpAddr)> {
-        let (received, meant) = udp_sockets::receive_led(&self.socket).await?;
-        Ok((self.payload(&received)?, meant.ip()))
+        loop {
+            let led = udp_sockets::receive_led(&self.socket).await;
+            let (received, meant) = match led {
+                // Of what is shorter than ports Linux does not tell where it was going.
+                Err(error) if error.kind() == io::ErrorKind::Other => continue,
+                led => led?,
+            };
+            match self.payload(&received) {
+                Ok(received) if received.bytes.len() >= SHORTEST => {
+                    return Ok((received, meant.ip()));
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Sends a packet with this ECN field to whom the socket leads.
@@ -129,6 +152,11 @@ const fn at(ip: IpAddr) -> SocketAddr {
     SocketAddr::new(ip, 0)
 }
 
+/// Whether this process may have such sockets.
+pub(crate) fn are_permitted() -> bool {
+    new(ANY[0]).is_ok()
+}
+
 /// The addresses of a kind, of which a listener takes all.
 pub(crate) const ANY: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
@@ -143,8 +171,10 @@ fn new(address: IpAddr) -> io::Result<Socket> {
     }
     if address.is_ipv4() {
         socket.set_recv_tos_v4(true)?;
+        setsockopt(&socket, MtuDiscovery, &libc::IP_PMTUDISC_DONT)?;
     } else {
         socket.set_recv_tclass_v6(true)?;
+        setsockopt(&socket, Ipv6MtuDiscovery, &libc::IPV6_PMTUDISC_DONT)?;
     }
     Ok(socket)
 }

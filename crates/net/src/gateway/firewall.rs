@@ -13,6 +13,8 @@ use bentpipe_association::PublicKey;
 use bentpipe_gateway::{Config, UdpMode};
 use bentpipe_system::programs;
 
+use crate::esp_sockets;
+
 /// Mark of packets for sockets of this machine.
 pub(super) const MARK: u32 = 0x6270;
 /// The routing table that leads them there; also the priority of the rule that says so.
@@ -93,7 +95,9 @@ impl Firewall {
             return None;
         }
         let tunnels = config.udp.mode == UdpMode::Tunnel;
-        let answers_esp = tunnels && config.transparent_source;
+        // Where nothing takes ESP it goes its way.
+        let takes_esp = tunnels && esp_sockets::are_permitted();
+        let answers_esp = takes_esp && config.transparent_source;
         let mut rules = "table inet bentpipe {\n".to_owned();
         for (set, version) in ESP_SETS.iter().filter(|_| answers_esp) {
             let address = if *version == "ip" { "ipv4_addr" } else { "ipv6_addr" };
@@ -112,7 +116,7 @@ impl Firewall {
             let ends = format!("{version} daddr . {version} saddr");
             let _ = writeln!(
                 rules,
-                "    meta l4proto esp {ends} @{set} update @{set} {{ {ends} }} meta mark set {MARK:#x} accept"
+                "    meta l4proto esp {ends} @{set} meta mark set {MARK:#x} accept"
             );
         }
         if let Some(transparent) = &config.transparent {
@@ -140,10 +144,13 @@ impl Firewall {
             if tunnels {
                 let _ = writeln!(
                     rules,
-                    "    {from}meta l4proto udp tproxy to :{} meta mark set {MARK:#x} accept\n    \
-                     {from}meta l4proto esp meta mark set {MARK:#x} accept",
+                    "    {from}meta l4proto udp tproxy to :{} meta mark set {MARK:#x} accept",
                     transparent.port
                 );
+            }
+            if takes_esp {
+                let _ =
+                    writeln!(rules, "    {from}meta l4proto esp meta mark set {MARK:#x} accept");
             }
         }
         rules.push_str("  }\n");
@@ -357,6 +364,9 @@ mod tests {
 
     #[test]
     fn esp_is_captured_where_udp_is_and_what_comes_back_is_known_by_both_addresses() {
+        if !esp_sockets::are_permitted() {
+            return eprintln!("skipped: raw sockets take CAP_NET_RAW");
+        }
         let capture = "[transparent]\nport = 25310\ninterfaces = [\"lan0\"]";
         let line = "iifname { \"lan0\" } meta l4proto esp meta mark set 0x6270 accept";
         assert!(!firewall(capture).expect("rules").rules.contains("esp"));
@@ -367,7 +377,7 @@ mod tests {
         let rules = firewall(settings).expect("rules").rules;
         for line in [
             "type ipv6_addr . ipv6_addr",
-            "meta l4proto esp ip daddr . ip saddr @esp4 update @esp4 { ip daddr . ip saddr } meta mark set 0x6270",
+            "meta l4proto esp ip daddr . ip saddr @esp4 meta mark set 0x6270 accept",
             "meta l4proto esp fib saddr type != local meta mark set 0x6270 update @esp6 { ip6 saddr . ip6 daddr }",
         ] {
             assert!(rules.contains(line), "{rules}");

@@ -96,10 +96,6 @@ impl Network for System {
     fn esp_to(&self, to: IpAddr, client: IpAddr) -> io::Result<Datagrams> {
         EspSocket::to(to, client).map(Datagrams::Esp)
     }
-
-    fn esp_between(&self, host: IpAddr, client: IpAddr) -> io::Result<Datagrams> {
-        EspSocket::between(host, client).map(Datagrams::Esp)
-    }
 }
 
 /// Tasks of tokio. They end with it.

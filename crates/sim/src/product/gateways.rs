@@ -356,8 +356,4 @@ impl Network for Lan {
     fn esp_to(&self, _: IpAddr, _: IpAddr) -> io::Result<NoUdp> {
         Err(io::ErrorKind::Unsupported.into())
     }
-
-    fn esp_between(&self, _: IpAddr, _: IpAddr) -> io::Result<NoUdp> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
 }

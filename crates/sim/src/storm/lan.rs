@@ -134,9 +134,4 @@ impl Network for Lan {
     fn esp_to(&self, to: IpAddr, _: IpAddr) -> io::Result<Socket> {
         self.socket_to(SocketAddr::new(to, 0), None)
     }
-
-    fn esp_between(&self, host: IpAddr, client: IpAddr) -> io::Result<Socket> {
-        let [host, client] = [host, client].map(|ip| SocketAddr::new(ip, 0));
-        self.socket_between(host, client, true)
-    }
 }

@@ -31,7 +31,7 @@ pub(super) fn forward(
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
-            inner.carry_datagram(&mut flows, &peer, from, here, to.clone().into(), (&bytes, ecn));
+            inner.carry_datagram(&mut flows, &peer, from, here, to.clone(), (&bytes, ecn));
         }
     });
     Ok(())

@@ -91,10 +91,6 @@ impl Network for Lan {
     fn esp_to(&self, _: IpAddr, _: IpAddr) -> io::Result<NoUdp> {
         Err(io::ErrorKind::Unsupported.into())
     }
-
-    fn esp_between(&self, _: IpAddr, _: IpAddr) -> io::Result<NoUdp> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
 }
 
 /// Program 1 becomes a hub; program 0 is its terminal.
