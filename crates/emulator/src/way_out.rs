@@ -19,6 +19,9 @@ const HOLD: &str = "
 trap '' HUP INT TERM PIPE
 table=bentpipe_${1#bentpipe-}_$$
 switch=/proc/sys/net/ipv4/ip_forward
+# One at a time of this network begins or ends, or the one does not see what the other has turned on.
+exec 9</proc/self/ns/net
+flock 9
 forwarded=$(cat $switch) || exit
 # Another one of these has turned it on.
 nft list tables ip | grep -q 'bentpipe_.*_off' && forwarded=0
@@ -36,8 +39,10 @@ table ip $table {
 }
 RULES
 if echo 1 > $switch; then
+    flock -u 9
     echo ready
     cat > /dev/null
+    flock 9
 fi
 undo
 ";
