@@ -389,8 +389,12 @@ fn an_asconf_that_somebody_recorded_makes_no_path() {
         world.gone.push(from.ip());
         let now = world.now;
         world.endpoints[SERVER].handle_datagram(now, 0, from, Ecn::NotCapable, &recorded);
-        world.settle();
+        // Some come one by one, and some together.
+        if n < 25 {
+            world.settle();
+        }
     }
+    world.settle();
     assert_eq!(world.endpoints[SERVER].connections[ids[SERVER].0].paths.iter().count(), 2);
     // The true client moves.
     world.gone.push(at(0, CLIENT).ip());

@@ -47,25 +47,6 @@ fn of_two_moves_the_first_of_which_nobody_heard_the_second_counts() {
 }
 
 #[test]
-fn recorded_asconfs_from_many_addresses_at_once_make_no_path() {
-    let mut world = World::new(1);
-    let ids = world.opened();
-    add(&mut world, 1, false);
-    world.settle();
-    let recorded = asconf_in_flight(&world);
-    assert!(works(&mut world, ids));
-    let before = paths(&world, ids);
-    for n in 10..40 {
-        let from = SocketAddr::from(([10, 0, 66, n], 9899));
-        world.gone.push(from.ip());
-        let now = world.now;
-        world.endpoints[SERVER].handle_datagram(now, 0, from, Ecn::NotCapable, &recorded);
-    }
-    world.settle();
-    assert_eq!(paths(&world, ids), before);
-}
-
-#[test]
 fn an_interface_that_comes_back_hears_the_peer_when_the_other_one_goes() {
     let (mut world, ids) = in_use(2);
     pass(&mut world, 20_000);
