@@ -138,11 +138,13 @@ fn build<'a>(
 mod tests {
     use crate::Scenario;
 
-    /// A ship that has another address from 20 s on, with this in place of its changes.
-    fn scenario(changes: &str) -> Result<Scenario, String> {
+    const PATH_B: &str = "{ from = \"ship-b\", to = \"shore\" }";
+
+    /// A ship with these further paths and these changes of its addresses.
+    fn scenario(paths: &str, changes: &str) -> Result<Scenario, String> {
         let text = format!(
             r#"name = "ship"
-nodes = ["ship", "ship-b", "shore"]
+nodes = ["ship", "ship-b", "ship-c", "shore"]
 
 [links.a]
 between = ["ship", "shore"]
@@ -154,10 +156,15 @@ between = ["ship-b", "shore"]
 rate = "1 Mbit/s"
 delay = "25 ms"
 
+[links.c]
+between = ["ship-c", "shore"]
+rate = "1 Mbit/s"
+delay = "25 ms"
+
 [flows.file]
 from = "ship"
 to = "shore"
-more_paths = [{{ from = "ship-b", to = "shore" }}]
+more_paths = [{paths}]
 size = "1 MB"
 protocol = "sctp"
 address_changes = [{changes}]
@@ -171,7 +178,7 @@ asconf = true
 
     #[test]
     fn an_address_that_comes_is_the_end_of_a_further_path() {
-        assert!(scenario("{ at = \"20 s\", add = \"ship-b\", delete = \"ship\" }").is_ok());
+        assert!(scenario(PATH_B, "{ at = \"20 s\", add = \"ship-b\", delete = \"ship\" }").is_ok());
         for (wrong, said) in [
             ("{ at = \"1 s\" }", "`add`, `delete` or both"),
             ("{ at = \"1 s\", add = \"ship\" }", "one of `more_paths`"),
@@ -195,44 +202,14 @@ asconf = true
                 "an address of the host already",
             ),
         ] {
-            let error = scenario(wrong).err().unwrap_or_default();
+            let error = scenario(PATH_B, wrong).err().unwrap_or_default();
             assert!(error.contains(said), "{wrong}: {error}");
         }
     }
     #[test]
     fn what_takes_the_place_of_an_address_that_is_not_there_is_told() {
-        let text = r#"name = "ship"
-nodes = ["ship", "ship-b", "ship-c", "shore"]
-
-[links.a]
-between = ["ship", "shore"]
-rate = "1 Mbit/s"
-delay = "25 ms"
-
-[links.b]
-between = ["ship-b", "shore"]
-rate = "1 Mbit/s"
-delay = "25 ms"
-
-[links.c]
-between = ["ship-c", "shore"]
-rate = "1 Mbit/s"
-delay = "25 ms"
-
-[flows.file]
-from = "ship"
-to = "shore"
-more_paths = [PATHS]
-size = "1 MB"
-protocol = "sctp"
-address_changes = [
-  { at = "2 s", add = "ship-b", delete = "ship" },
-  { at = "4 s", add = "ship-c", delete = "ship" },
-]
-
-[flows.file.sctp]
-asconf = true
-"#;
+        let changes = "{ at = \"2 s\", add = \"ship-b\", delete = \"ship\" }, \
+                       { at = \"4 s\", add = \"ship-c\", delete = \"ship\" }";
         for (paths, said) in [
             (
                 r#"{ from = "ship-b", to = "shore" }, { from = "ship-c", to = "shore" }"#,
@@ -243,8 +220,7 @@ asconf = true
                 "more_paths",
             ),
         ] {
-            let error = Scenario::parse("ship", &text.replace("PATHS", paths)).err();
-            let error = error.map(|error| error.to_string()).unwrap_or_default();
+            let error = scenario(paths, changes).err().unwrap_or_default();
             assert!(error.contains(said), "{error}");
         }
     }
