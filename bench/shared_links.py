@@ -250,6 +250,9 @@ rate = "{rate} Mbit/s"
 queue = "{queue} B"
 delay = "{delay} ms"
 """
+# With a rate: packets that leave at the very moment of an acknowledgement would always find room in a full queue (phase effects,
+# Floyd and Jacobson 1991).
+LAN = 'rate = "1 Gbit/s"\ndelay = "100 us"'
 
 
 def beside(rate, trip, controllers, folder):
@@ -258,7 +261,7 @@ def beside(rate, trip, controllers, folder):
     for name, ends in (("a", ("server-a", "hub")), ("b", ("server-b", "hub"))):
         client = ("terminal", f"client-{name}")
         for number, between in enumerate((ends, client)):
-            text += f'\n[links.{name}{number}]\nbetween = ["{between[0]}", "{between[1]}"]\ndelay = "100 us"\n'
+            text += f'\n[links.{name}{number}]\nbetween = ["{between[0]}", "{between[1]}"]\n{LAN}\n'
     for name, start, controller in zip("ab", (0, 10), controllers):
         protocol = "tcp" if controller in ("cubic", "bbr") else "bentpipe"
         text += f'\n[flows.{name}]\nfrom = "server-{name}"\nto = "client-{name}"\nsize = "2 GB"\nstart = "{start} s"\n'

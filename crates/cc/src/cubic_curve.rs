@@ -46,6 +46,11 @@ impl CubicCurve {
         self.epoch.as_ref().map_or(0.0, |epoch| epoch.k)
     }
 
+    /// How long a window of `cwnd` takes to be as large again after a loss.
+    pub(crate) fn recovers_within(&self, cwnd: f64) -> Span {
+        Span::from_secs_f64(libm::cbrt((1.0 - self.beta) * cwnd / self.c))
+    }
+
     /// Segments per round that give Reno's share with this `beta` (section 4.3).
     fn alpha(&self) -> f64 {
         3.0 * (1.0 - self.beta) / (1.0 + self.beta)

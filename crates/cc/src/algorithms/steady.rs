@@ -11,6 +11,7 @@ mod company;
 mod delay;
 mod known;
 mod noise;
+mod rivals;
 mod sharing;
 mod steps;
 
@@ -18,6 +19,7 @@ use bentpipe_units::{Instant, Span};
 
 use self::company::Company;
 use self::known::Known;
+use self::rivals::Rivals;
 use crate::cubic_curve::CubicCurve;
 use crate::delay_probe_start::DelayProbeStart;
 use crate::row::{Build, Row};
@@ -44,9 +46,8 @@ const BETA: f64 = 0.85;
 const PAUSE: u64 = 2;
 /// Cuts in a row that do not help.
 const FAILURES: u32 = 2;
-/// Others fill the queue for so long at least, or so many round trips.
-const CONTENDS: Span = Span::from_secs(10);
-const CONTENDS_TRIPS: u64 = 12;
+/// Beside others segments leave so much faster than round trips of now let them.
+const PACE_BESIDE: f64 = 1.1;
 
 /// What the window does.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +108,8 @@ struct Steady {
     verify: Option<Instant>,
     /// The window beside others who fill the queue.
     contest: CubicCurve,
+    /// The others who fill the queue.
+    rivals: Rivals,
     /// The time of the last acknowledgement.
     seen: Instant,
     start: DelayProbeStart,
@@ -126,6 +129,7 @@ impl Steady {
             run: None,
             verify: None,
             contest: CubicCurve::new(C, BETA, true),
+            rivals: Rivals::default(),
             seen: Instant::ZERO,
             start: DelayProbeStart::new(true),
             paused: None,
@@ -155,17 +159,7 @@ impl Steady {
                 self.start.end();
                 self.cut(queue, self.window.cwnd(), 0);
             }
-            Stage::Contends { since } => {
-                let cwnd = self.window.cwnd();
-                let fills = self.known.rate() * self.known.base().as_secs_f64();
-                self.contest.lose(self.window.segments());
-                let left = (BETA * cwnd).max(fills.min(cwnd));
-                if path.now.since(since) < CONTENDS.max(self.known.base() * CONTENDS_TRIPS) {
-                    return self.window.set(left);
-                }
-                // Whoever follows the queue as this does has the same loss: where there is nobody else it drains now.
-                self.cut_to(self.known.part(queue) * left, left, FAILURES);
-            }
+            Stage::Contends { since } => self.overflowed_beside(path, queue, path.now.since(since)),
             _ => {}
         }
     }
@@ -255,10 +249,16 @@ impl Controller for Steady {
     }
 
     fn limits(&self) -> Limits {
-        let gain = if matches!(self.stage, Stage::Start) { PACE_START } else { 1.0 };
-        // Not what round trips are: the pace shall not follow a queue that was there before.
-        let trip = (self.known.base() + self.known.target()).as_secs_f64();
-        let is_known = self.known.base() > Span::ZERO;
+        let (base, target) = (self.known.base(), self.known.target());
+        let (gain, queue) = match self.stage {
+            Stage::Start => (PACE_START, target),
+            // What leaves faster meets a full queue in bursts.
+            Stage::Contends { .. } => (PACE_BESIDE, target.max(self.known.latest_queue())),
+            // Not what round trips are: the pace shall not follow a queue that was there before.
+            _ => (1.0, target),
+        };
+        let trip = (base + queue).as_secs_f64();
+        let is_known = base > Span::ZERO;
         let pacing = is_known.then(|| bit_rate(gain * self.window.cwnd() / trip));
         Limits { window: Some(self.window.bytes()), pacing, of_payload: true, ..Limits::default() }
     }

@@ -74,6 +74,11 @@ impl Delay {
         self.difference <= self.target() / 2
     }
 
+    /// The shortest queue of the stretch of time that ended last.
+    pub(super) const fn latest(&self) -> Span {
+        self.before
+    }
+
     /// The queue at this moment.
     pub(super) fn queue(&self, path: &PathView) -> Span {
         path.latest_rtt.saturating_sub(self.base())

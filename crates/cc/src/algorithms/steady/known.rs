@@ -118,6 +118,11 @@ impl Known {
         self.delay.queue(path)
     }
 
+    /// The queueing delay that nothing undercut in the interval that ended last.
+    pub(super) const fn latest_queue(&self) -> Span {
+        self.delay.latest()
+    }
+
     /// The path is so much longer than it was.
     pub(super) fn lengthen(&mut self, by: Span) {
         self.delay.lengthen(by);
@@ -194,6 +199,11 @@ impl Known {
     /// So much was lost that the path does not carry what is sent.
     pub(super) fn is_hopeless(&self) -> bool {
         self.interval.lost.is_some_and(|lost| self.noise.is_hopeless(lost))
+    }
+
+    /// What is lost in the long run.
+    pub(super) const fn usual_loss(&self) -> f64 {
+        self.noise.usual()
     }
 
     /// Losses were many for so long, or are so many, that a smaller window has to show whether it is to blame.

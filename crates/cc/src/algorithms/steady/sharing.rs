@@ -3,7 +3,8 @@
 use bentpipe_units::{Instant, Span};
 
 use super::company::Others;
-use super::{FAILURES, Shows, Stage, Steady};
+use super::{BETA, FAILURES, Shows, Stage, Steady};
+use crate::PathView;
 
 /// What is left of the window where somebody came, and for how many round trips.
 const LEAVES: f64 = 0.8;
@@ -12,6 +13,11 @@ const LEAVES_TRIPS: u64 = 6;
 const FAILURES_NEWER: u32 = 5;
 /// Who comes fills the queue step by step: one of more targets is that of a longer path, or of one that carries less.
 const SUDDEN: u64 = 4;
+/// Others fill the queue for so long at least, or so many round trips.
+const CONTENDS: Span = Span::from_secs(10);
+const CONTENDS_TRIPS: u64 = 12;
+/// Where they answer no loss, few change the window, as long as less than this is lost in the long run.
+const MOST_LOST: f64 = 0.1;
 
 impl Steady {
     /// An interval ended in which the queue was so long, or so that the window `sheds` most of it.
@@ -55,5 +61,34 @@ impl Steady {
     /// So many cuts may fail before others are taken for some who fill the queue.
     pub(super) fn failures(&self) -> u32 {
         if self.company.others() == Others::Newer { FAILURES_NEWER } else { FAILURES }
+    }
+
+    /// So many cuts are taken for failed before the first one: those who filled the queue a moment ago fill it again.
+    pub(super) fn expected_failures(&self, now: Instant) -> u32 {
+        let contends = matches!(self.stage, Stage::Contends { .. });
+        if contends || self.rivals.are_known(now) { FAILURES } else { 0 }
+    }
+
+    /// A loss that noise does not explain, beside others who have filled the queue for so long.
+    pub(super) fn overflowed_beside(&mut self, path: &PathView, queue: Span, lasts: Span) {
+        let cwnd = self.window.cwnd();
+        let long = CONTENDS.max(self.known.base() * CONTENDS_TRIPS);
+        let recovers = self.contest.recovers_within(self.window.segments());
+        self.rivals.lose(path.now, path.latest_rtt, recovers);
+        if self.rivals.answer_no_loss(path.now) && self.known.usual_loss() < MOST_LOST {
+            if self.rivals.want_cut(path.now, self.known.base()) {
+                self.contest.lose(self.window.segments());
+                self.window.set(BETA * cwnd);
+            }
+            return;
+        }
+        let fills = self.known.rate() * self.known.base().as_secs_f64();
+        self.contest.lose(self.window.segments());
+        let left = (BETA * cwnd).max(fills.min(cwnd));
+        if lasts < long {
+            return self.window.set(left);
+        }
+        // Whoever follows the queue as this does has the same loss: where there is nobody else it drains now.
+        self.cut_to(self.known.part(queue) * left, left, FAILURES);
     }
 }

@@ -56,6 +56,9 @@ impl Steady {
             self.believe_longer(path.now, queue, VERIFIES_SOON);
             self.follow_from(path.now);
         }
+        if matches!(self.stage, Stage::Contends { .. }) {
+            self.rivals.look(self.known.base() + queue);
+        }
         match self.stage {
             Stage::Doubts { before } if !limited => {
                 self.window.set(before);
@@ -75,14 +78,17 @@ impl Steady {
                 self.stage = Stage::Doubts { before: cwnd };
             }
             _ if all_shows && self.known.is_hopeless() && self.known.exceeds(cwnd) => {
-                self.cut_to(self.known.fitting().max(cwnd / 2.0), cwnd, 0);
+                let failures = self.expected_failures(path.now);
+                self.cut_to(self.known.fitting().max(cwnd / 2.0), cwnd, failures);
             }
             // Where the application is the limit the window is not to blame.
             Stage::Follows { .. } | Stage::Settles { .. } if !limited => self.follow_from(path.now),
             Stage::Follows { .. } if self.verify.is_some_and(|at| path.now >= at) => self.verify(),
-            Stage::Follows { .. } if sheds => self.cut_to(self.known.fitting(), cwnd, 0),
+            Stage::Follows { .. } if sheds => {
+                self.cut_to(self.known.fitting(), cwnd, self.expected_failures(path.now));
+            }
             Stage::Follows { .. } | Stage::Yields { .. } if queue > target * 2 => {
-                self.cut(queue, cwnd, 0);
+                self.cut(queue, cwnd, self.expected_failures(path.now));
             }
             Stage::Yields { since } => self.yielded(path.now, since, queue),
             Stage::Follows { .. } if all_shows && self.company.wants_room(path.now) => {
@@ -112,7 +118,10 @@ impl Steady {
             Stage::Settles { before, failures } if all_shows => {
                 self.judge(path.now, queue, before, failures);
             }
-            Stage::Contends { .. } if queue <= target => self.follow_from(path.now),
+            Stage::Contends { .. } if queue <= target => {
+                self.rivals.leave(path.now);
+                self.follow_from(path.now);
+            }
             Stage::Contends { .. } if self.known.heeds_no_growth() => {
                 self.lengthen(path.now, queue, cwnd);
             }
@@ -130,7 +139,7 @@ impl Steady {
         let (queue, target, cwnd) = (queues.shortest, self.known.target(), self.window.cwnd());
         self.stage = Stage::Follows { climb: Climb::Steps(0) };
         if self.known.overflows(queues) {
-            return self.cut(queues.longest, cwnd, 0);
+            return self.cut(queues.longest, cwnd, self.expected_failures(now));
         }
         if self.known.is_lossy() {
             return;
@@ -223,6 +232,7 @@ impl Steady {
         } else {
             self.window.set(before);
             self.contest.pause();
+            self.rivals.fill(now, self.known.base());
             self.stage = Stage::Contends { since: now };
         }
     }

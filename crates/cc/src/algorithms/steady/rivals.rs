@@ -1,0 +1,195 @@
+//! Those who fill the queue: whether they were there not long ago, and whether they answer losses.
+//!
+//! CUBIC and Reno leave room after a loss, so that the queue is shorter for a while. Beside BBR, which answers no loss, it is as
+//! long again at once, or overflows before the window is back where it was.
+
+use bentpipe_units::{Instant, Span};
+
+/// They may come back for so long after the queue was empty. BBR empties it for a moment every 10 s.
+const KNOWN_FOR: Span = Span::from_secs(15);
+/// Who is back within so many round trips had left for a moment only.
+const BACK_TRIPS: u64 = 16;
+/// What became of a loss shows in these intervals after it, by the median of their round trips.
+const FROM: usize = 3;
+const UNTIL: usize = 8;
+/// Round trips that stay above this part of the one at the loss: nobody left room but this sender.
+const STAYS: f64 = 0.93;
+/// So many losses in a row that nobody else answered.
+const UNANSWERED: u32 = 2;
+/// Beside those who answer none the window is cut once in so many round trips at most.
+const CUT_TRIPS: u64 = 128;
+
+/// What is known of them.
+#[derive(Debug, Default)]
+pub(super) struct Rivals {
+    /// When the queue that they had filled was empty.
+    left: Option<Instant>,
+    /// When it was full again soon after that.
+    back: Option<Instant>,
+    lost: Option<Lost>,
+    unanswered: u32,
+    cut: Option<Instant>,
+}
+
+/// The last loss.
+#[derive(Debug)]
+struct Lost {
+    at: Instant,
+    /// The round trip then.
+    trip: Span,
+    /// Round trips of the intervals after it.
+    trips: Vec<Span>,
+}
+
+impl Lost {
+    /// Whether nobody left room, where something is lost again. The window of this sender is back where it was after `recovers`.
+    fn is_unanswered(&self, now: Instant, recovers: Span) -> bool {
+        let stays = || {
+            let mut trips = self.trips.get(FROM..UNTIL).unwrap_or_default().to_vec();
+            trips.sort_unstable();
+            let median = trips.get(trips.len() / 2).copied().unwrap_or_default();
+            median.as_secs_f64() >= STAYS * self.trip.as_secs_f64()
+        };
+        now.since(self.at) < recovers || stays()
+    }
+}
+
+impl Rivals {
+    /// Somebody fills the queue from now on.
+    pub(super) fn fill(&mut self, now: Instant, base: Span) {
+        if !self.are_known(now) {
+            *self = Self::default();
+        }
+        if self.left.is_some_and(|at| now.since(at) < base * BACK_TRIPS) {
+            self.back = Some(now);
+        }
+        self.lost = None;
+    }
+
+    /// The queue is empty.
+    pub(super) const fn leave(&mut self, now: Instant) {
+        self.left = Some(now);
+    }
+
+    /// They filled the queue not long ago.
+    pub(super) fn are_known(&self, now: Instant) -> bool {
+        self.left.is_some_and(|at| now.since(at) < KNOWN_FOR)
+    }
+
+    /// An interval ended in which no round trip was shorter.
+    pub(super) fn look(&mut self, trip: Span) {
+        if let Some(lost) = self.lost.as_mut().filter(|lost| lost.trips.len() < UNTIL) {
+            lost.trips.push(trip);
+        }
+    }
+
+    /// Something was lost in a round trip of that length, by a window that is back where it was after `recovers`.
+    pub(super) fn lose(&mut self, now: Instant, trip: Span, recovers: Span) {
+        if let Some(before) = self.lost.take() {
+            let is_unanswered = before.is_unanswered(now, recovers);
+            self.unanswered = if is_unanswered { self.unanswered + 1 } else { 0 };
+        }
+        self.lost = Some(Lost { at: now, trip, trips: Vec::new() });
+    }
+
+    /// A smaller window would leave them more room and the queue as long.
+    pub(super) fn answer_no_loss(&self, now: Instant) -> bool {
+        self.unanswered >= UNANSWERED && self.back.is_some_and(|at| now.since(at) < KNOWN_FOR)
+    }
+
+    /// Whether the window is cut for a loss that they do not answer.
+    pub(super) fn want_cut(&mut self, now: Instant, base: Span) -> bool {
+        let wants = self.cut.is_none_or(|at| now.since(at) > base * CUT_TRIPS);
+        if wants {
+            self.cut = Some(now);
+        }
+        wants
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: Span = Span::from_millis(50);
+    const FULL: Span = Span::from_millis(100);
+    const RECOVERS: Span = Span::from_secs(2);
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Span::from_millis(millis)
+    }
+
+    /// Losses `apart` in milliseconds, after each of which round trips are so much shorter than at the loss for all intervals that
+    /// fit in between; the queue was empty for a moment a second before the first one.
+    fn after_losses(apart: u64, part: f64) -> Rivals {
+        let mut rivals = Rivals::default();
+        rivals.leave(at(9_000));
+        rivals.fill(at(9_500), BASE);
+        for loss in 0..3 {
+            rivals.lose(at(10_000 + loss * apart), FULL, RECOVERS);
+            (0..apart / 50).for_each(|_| rivals.look(FULL.mul_f64(part)));
+        }
+        rivals
+    }
+
+    #[test]
+    fn who_leaves_no_room_after_a_loss_answers_none() {
+        let now = at(17_000);
+        assert!(after_losses(3_000, 0.97).answer_no_loss(now), "the queue stays as long");
+        assert!(after_losses(1_000, 0.8).answer_no_loss(now), "it overflows again at once");
+        assert!(!after_losses(3_000, 0.8).answer_no_loss(now), "there was room for a while");
+    }
+
+    #[test]
+    fn room_that_was_left_for_a_moment_only_is_none() {
+        let mut rivals = after_losses(3_000, 0.97);
+        rivals.lose(at(19_000), FULL, RECOVERS);
+        for interval in 0..UNTIL {
+            rivals.look(if interval == 5 { BASE } else { FULL });
+        }
+        rivals.lose(at(22_000), FULL, RECOVERS);
+        assert!(rivals.answer_no_loss(at(22_000)));
+    }
+
+    #[test]
+    fn one_loss_that_is_answered_ends_it() {
+        let mut rivals = after_losses(3_000, 0.97);
+        (0..UNTIL).for_each(|_| rivals.look(FULL));
+        rivals.lose(at(19_000), FULL, RECOVERS);
+        (0..UNTIL).for_each(|_| rivals.look(FULL.mul_f64(0.8)));
+        rivals.lose(at(22_000), FULL, RECOVERS);
+        assert!(!rivals.answer_no_loss(at(22_000)));
+    }
+
+    #[test]
+    fn many_who_answer_one_after_the_other_are_not_taken_for_one_who_answers_none() {
+        // The queue has never been empty for a moment.
+        let mut rivals = Rivals::default();
+        rivals.fill(at(9_500), BASE);
+        (0..5).for_each(|loss| rivals.lose(at(10_000 + loss * 500), FULL, RECOVERS));
+        assert!(!rivals.answer_no_loss(at(12_500)));
+        // It was, and it took them long to fill it again.
+        rivals.leave(at(13_000));
+        rivals.fill(at(14_000), BASE);
+        (0..5).for_each(|loss| rivals.lose(at(15_000 + loss * 500), FULL, RECOVERS));
+        assert!(!rivals.answer_no_loss(at(17_500)));
+    }
+
+    #[test]
+    fn they_are_forgotten_when_the_queue_was_not_empty_for_a_while() {
+        let mut rivals = after_losses(3_000, 0.97);
+        assert!(rivals.are_known(at(20_000)) && rivals.answer_no_loss(at(20_000)));
+        assert!(!rivals.are_known(at(25_000)) && !rivals.answer_no_loss(at(25_000)));
+        rivals.fill(at(25_000), BASE);
+        rivals.leave(at(26_000));
+        rivals.fill(at(26_100), BASE);
+        assert!(rivals.are_known(at(26_100)) && !rivals.answer_no_loss(at(26_100)));
+    }
+
+    #[test]
+    fn beside_those_who_answer_none_the_window_is_cut_rarely() {
+        let mut rivals = Rivals::default();
+        let cuts = (0..200).filter(|n| rivals.want_cut(at(n * 100), BASE)).collect::<Vec<_>>();
+        assert_eq!(cuts, [0, 65, 130, 195]);
+    }
+}
