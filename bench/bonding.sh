@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
-# One TCP flow over two emulated links at once: through two gateways with `bond = true`, through gateways with one
-# link, and over MPTCP of the kernel, between the same two network namespaces. Needs root; leaves nothing behind.
+# One flow of TCP, and one of QUIC (quinn), over two emulated links at once: through two gateways with `bond = true`, through
+# gateways with one link, and TCP over MPTCP of the kernel, between the same two network namespaces. Needs root; leaves
+# nothing behind.
 #
 #   bench/bonding.sh [SEEDS [ROWS]]
 #
-# Prints the share of the sum of both rates that a download used from the call to the last byte, the seconds for 100 KB,
-# and, where the second link is cut after five seconds, the longest time without a byte: medians over the seeds (5 if left
-# out). No gateway knows a rate. ROWS is a pattern for the names of the links.
+# Prints the share of the sum of both rates that a download used from the call to the last byte, by TCP and by QUIC with CUBIC,
+# the seconds for 100 KB, and, where the second link is cut after five seconds, the longest time without a byte: medians over
+# the seeds (5 if left out). No gateway knows a rate. ROWS is a pattern for the names of the links.
 # shellcheck source=bench/lib.sh
 source "$(dirname "$0")/lib.sh"
 
 seeds=${1:-5}
 rows=${2:-.}
 port=25301
+quic_port=25302
+quic="$DOWNLOAD --transport quic --certificate $work/certificate --control cubic"
 
 for name in terminal hub; do
     "$BENTPIPE" keygen --key "$work/$name.key" >"$work/$name.said" 2>/dev/null
@@ -90,6 +93,7 @@ role = "hub"
 key = "$work/hub.key"
 listen = "0.0.0.0:25300"
 allow = ["10.60.0.2"]
+udp = "tunnel"
 ${backup:+[backup]}
 [peers.terminal]
 key = "$(public terminal)"
@@ -98,10 +102,15 @@ END
 role = "terminal"
 key = "$work/terminal.key"
 listen = "0.0.0.0:25300"
+udp = "tunnel"
 $backup
 [[forward]]
 listen = "127.0.0.1:$port"
 to = "10.60.0.2:$port"
+[[forward]]
+listen = "127.0.0.1:$quic_port"
+to = "10.60.0.2:$quic_port"
+protocol = "udp"
 [peers.hub]
 key = "$(public hub)"
 address = "10.60.0.2:25300"
@@ -128,12 +137,13 @@ prepare() {
         ;;
     esac
     start bp-far python3 bench/programs/stream.py server --port "$port" --mptcp
+    start bp-far $quic --role server --address "10.60.0.2:$quic_port"
     sleep 1
     fetch+=" --address $target --port $port"
 }
 
-printf '%s seeds\n\n| links | tool | share of the sum | 100 KB, s | longest pause where one is cut, s |\n' "$seeds"
-printf '|---|---|---:|---:|---:|\n'
+printf '%s seeds\n\n| links | tool | share of the sum | by QUIC | 100 KB, s | longest pause where one is cut, s |\n' "$seeds"
+printf '|---|---|---:|---:|---:|---:|\n'
 for pair in "${pairs[@]}"; do
     IFS='|' read -r name rate0 trip0 rate1 trip1 megabytes <<<"$pair"
     [[ $name =~ $rows ]] || continue
@@ -145,13 +155,18 @@ for pair in "${pairs[@]}"; do
             near $fetch --bytes 100000 | awk '{ print $2 }' >>"$work/result-short"
             near $fetch --bytes $((megabytes * 1000000)) | awk -v sum=$((rate0 + rate1)) \
                 '{ print $1 * 8 / $2 / sum / 1e6 }' >>"$work/result-share"
+            if [ "$tool" != mptcp ]; then
+                near $quic --role client --address "127.0.0.1:$quic_port" --time-limit 120 \
+                    --bytes $((megabytes * 1000000)) | awk -v sum=$((rate0 + rate1)) \
+                    '{ print $1 * 8 / $2 / sum / 1e6 }' >>"$work/result-quic"
+            fi
             if [ "$tool" != first ]; then
                 { sleep 5 && kill "${links_pids[1]}"; } &
                 near $fetch --bytes $((megabytes * 500000)) | awk '{ print $3 }' >>"$work/result-pause"
             fi
             leave
         done
-        printf '| %s | %s | %.3f | %.3f | %s |\n' "$name" "$tool" "$(median <"$work/result-share")" \
-            "$(median <"$work/result-short")" "$([ "$tool" = first ] || median <"$work/result-pause")"
+        printf '| %s | %s | %.3f | %s | %.3f | %s |\n' "$name" "$tool" "$(median <"$work/result-share")" \
+            "$([ "$tool" = mptcp ] || median <"$work/result-quic")" "$(median <"$work/result-short")" "$([ "$tool" = first ] || median <"$work/result-pause")"
     done
 done

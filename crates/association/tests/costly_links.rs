@@ -40,8 +40,8 @@ fn world(
     (world, given)
 }
 
-const RESERVE: LinkPlan = LinkPlan { is_reserve: true, is_metered: false };
-const METERED: LinkPlan = LinkPlan { is_reserve: false, is_metered: true };
+const RESERVE: LinkPlan = LinkPlan { is_reserve: true, is_metered: false, spills: false };
+const METERED: LinkPlan = LinkPlan { is_reserve: false, is_metered: true, spills: false };
 
 /// What was given to the second link while this was done.
 fn cost(world: &mut World, given: &Given, act: impl FnOnce(&mut World)) -> u64 {

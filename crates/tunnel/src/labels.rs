@@ -64,8 +64,8 @@ struct Known {
 pub(crate) struct Told {
     flows: FxHashMap<u16, Known>,
     datagrams: u64,
-    /// Flows whose label is in these two packets.
-    under_way: VecDeque<(u16, [Seq32; 2])>,
+    /// Flows whose label is in these two packets of a run.
+    under_way: VecDeque<(u16, u16, [Seq32; 2])>,
 }
 
 impl Told {
@@ -76,7 +76,7 @@ impl Told {
         if self.flows.len() == REMEMBERED && !self.flows.contains_key(&flow) {
             forget_half(&mut self.flows, |known| known.used);
             let flows = &self.flows;
-            self.under_way.retain(|(flow, _)| flows.contains_key(flow));
+            self.under_way.retain(|(flow, _, _)| flows.contains_key(flow));
         }
         let known = self.flows.entry(flow).or_insert(Known { hash, ..Known::default() });
         known.used = self.datagrams;
@@ -86,22 +86,30 @@ impl Told {
         is_due
     }
 
-    /// A label left, in these two packets.
-    pub(crate) fn left(&mut self, flow: u16, packets: [Seq32; 2]) {
+    /// A label left, in these two packets of a run.
+    pub(crate) fn left(&mut self, flow: u16, run: u16, packets: [Seq32; 2]) {
         if let Some(known) = self.flows.get_mut(&flow)
             && !known.is_told
             && !known.is_known
             && self.under_way.len() < TOLD
         {
             known.is_told = true;
-            self.under_way.push_back((flow, packets));
+            self.under_way.push_back((flow, run, packets));
         }
     }
 
-    /// The peer told what arrived: `has` of a packet says whether that is so, if it is known and remembered.
-    pub(crate) fn reported(&mut self, has: impl Fn(Seq32) -> Option<bool>) {
+    /// The peer tells of this run no more, perhaps.
+    pub(crate) fn forget(&mut self, run: u16) {
+        self.reported(run, |_| None);
+    }
+
+    /// The peer told what arrived of a run: `has` of a packet says whether that is so, if it is known and remembered.
+    pub(crate) fn reported(&mut self, run: u16, has: impl Fn(Seq32) -> Option<bool>) {
         let flows = &mut self.flows;
-        self.under_way.retain(|(flow, packets)| {
+        self.under_way.retain(|(flow, of, packets)| {
+            if *of != run {
+                return true;
+            }
             let [first, last] = packets.map(&has);
             if first.zip(last).is_some_and(|(first, last)| !(first && last)) {
                 return true;
@@ -176,18 +184,18 @@ mod tests {
     /// The peer has the label of a flow.
     fn tell(told: &mut Told, flow: u16, label: &[u8]) {
         assert!(told.is_due(flow, label));
-        told.left(flow, packets(1, 1));
-        told.reported(|_| Some(true));
+        told.left(flow, 8, packets(1, 1));
+        told.reported(8, |_| Some(true));
     }
 
     #[test]
     fn a_label_goes_along_until_the_peer_has_all_of_it_and_once_in_a_while_after_that() {
         let mut told = Told::default();
         assert!(told.is_due(7, LABEL));
-        told.left(7, packets(3, 4));
-        told.reported(|packet| Some(packet == Seq32::new(3)));
+        told.left(7, 8, packets(3, 4));
+        told.reported(8, |packet| Some(packet == Seq32::new(3)));
         assert!(told.is_due(7, LABEL), "half of it is missing");
-        told.reported(|_| Some(true));
+        told.reported(8, |_| Some(true));
         for _ in 0..3 {
             assert!((0..63).all(|_| !told.is_due(7, LABEL)) && told.is_due(7, LABEL));
         }
@@ -197,8 +205,8 @@ mod tests {
     fn what_was_lost_is_told_again() {
         let mut told = Told::default();
         assert!(told.is_due(7, LABEL));
-        told.left(7, packets(3, 3));
-        told.reported(|_| None);
+        told.left(7, 8, packets(3, 3));
+        told.reported(8, |_| None);
         tell(&mut told, 7, LABEL);
         assert!(!told.is_due(7, LABEL));
     }
@@ -225,8 +233,8 @@ mod tests {
                 let label = flow.to_be_bytes();
                 if told.is_due(flow, &label) {
                     heard.hear(flow, &label);
-                    told.left(flow, packets(1, 1));
-                    told.reported(|_| Some(true));
+                    told.left(flow, 8, packets(1, 1));
+                    told.reported(8, |_| Some(true));
                 } else {
                     assert_eq!(heard.of(flow, digest(&label)), label[..]);
                 }

@@ -19,12 +19,12 @@
 //! let (now, room) = (Instant::ZERO, 1_400);
 //! let (label, bytes) = ("a client's".into(), vec![1; 3_000].into());
 //! here.offer(now, Datagram { flow: 7, ecn: Ecn::NotCapable, label, bytes });
-//! while let Some(message) = here.poll_transmit(now, room) {
+//! while let Some(message) = here.poll_transmit(now, 0, room) {
 //!     there.handle_message(now, Ecn::NotCapable, message);
 //! }
 //! // What does not fill a packet waits a moment for more.
-//! let now = here.deadline(room).expect("a rest");
-//! let message = here.poll_transmit(now, room).expect("the rest");
+//! let now = here.deadline(0, room).expect("a rest");
+//! let message = here.poll_transmit(now, 0, room).expect("the rest");
 //! there.handle_message(now, Ecn::NotCapable, message);
 //! assert_eq!(there.poll_datagram().map(|datagram| datagram.bytes.len()), Some(3_000));
 //! ```
@@ -38,8 +38,12 @@ mod message;
 mod meter;
 mod order;
 mod outgoing;
+mod packing;
+mod path_receiver;
+mod path_sender;
 mod protection;
 mod record;
+mod schedule;
 mod slots;
 mod tunnel;
 mod under_way;
@@ -48,4 +52,5 @@ mod window;
 pub use self::message::{Message, Packet, Parity, Range, Report};
 pub use self::protection::Protection;
 pub use self::record::Datagram;
+pub use self::schedule::PathPlan;
 pub use self::tunnel::{Config, Counters, MOST_DATAGRAM, Tunnel};

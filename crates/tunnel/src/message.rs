@@ -3,16 +3,20 @@
 use bentpipe_units::{Seq32, Span};
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 
+use crate::schedule::PATHS;
+
 /// Bytes of a packet besides its body, and of parity besides its shard.
 pub(crate) const PACKET_HEADER: usize = 8;
 pub(crate) const PARITY_HEADER: usize = 9;
+/// The lowest bits of a run, which name the path.
+pub(crate) const PATH_BITS: u16 = PATHS as u16 - 1;
 /// Most ranges that a report names.
 pub(crate) const RANGES: usize = 128;
 
 /// Datagrams and parts of datagrams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Which run of the sender's part: numbers of another one mean others.
+    /// Which run of the sender's part, its lowest three bits the path: numbers of another one mean others.
     pub run: u16,
     /// Its number; parity is numbered with packets.
     pub seq: Seq32,
@@ -73,7 +77,24 @@ pub enum Message {
     Report(Report),
 }
 
+impl Message {
+    /// The path by which what it is about was sent: a lost packet may be retransmitted by another one.
+    pub const fn path(&self) -> usize {
+        let run = match self {
+            Self::Packet(packet) => packet.run,
+            Self::Parity(parity) => parity.run,
+            Self::Report(report) => report.run,
+        };
+        (run & PATH_BITS) as usize
+    }
+}
+
 impl Packet {
+    /// Bytes that it takes.
+    pub(crate) fn len(&self) -> u64 {
+        (PACKET_HEADER + self.body.len()) as u64
+    }
+
     /// Appends it.
     pub fn put(&self, out: &mut BytesMut) {
         out.put_u16(self.run);

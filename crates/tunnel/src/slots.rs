@@ -64,6 +64,11 @@ impl Slots {
         *self = Self::new(first, self.most);
     }
 
+    /// So many bytes are kept from now on.
+    pub(crate) const fn limit(&mut self, most: usize) {
+        self.most = most;
+    }
+
     /// The first one that is remembered.
     pub(crate) const fn first(&self) -> u64 {
         self.first

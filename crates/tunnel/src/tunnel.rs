@@ -12,6 +12,7 @@ use crate::message::Message;
 use crate::outgoing::Outgoing;
 use crate::protection::Protection;
 use crate::record::{Datagram, LABEL_HEADER};
+use crate::schedule::PathPlan;
 
 /// Longest datagram that is carried: what UDP over IPv4 may carry at most, and a label that says whose it is, with its length.
 pub const MOST_DATAGRAM: usize = 65_535;
@@ -66,16 +67,31 @@ impl Tunnel {
         self.outgoing.set_protection(protection);
     }
 
-    /// What leaves is a part of the window of a path that others share. Without one somebody else says when something
-    /// leaves.
-    pub fn set_window(&mut self, member: Option<SharedMember>) {
-        self.outgoing.window().set(member);
+    /// These paths work, of 8 at most, the first one being used where nothing else counts; at the beginning path 0 alone does.
+    /// What was sent by others and has not arrived goes by the nearest one of these.
+    pub fn set_paths(&mut self, now: Instant, paths: &[(usize, PathPlan)]) {
+        self.outgoing.set_paths(now, paths);
     }
 
-    /// A router marked something on the way to the peer as a sign of congestion.
+    /// The path by which calls go, and what is retransmitted: others are to be asked for messages after it.
+    pub const fn nearest(&self) -> usize {
+        self.outgoing.nearest()
+    }
+
+    /// What leaves by a path is a part of its window, which others share. Without one somebody else says when something
+    /// leaves.
+    pub fn set_window(&mut self, path: usize, member: Option<SharedMember>) {
+        if let Some(window) = self.outgoing.window(path) {
+            window.set(member);
+        }
+    }
+
+    /// A router marked something on the way to the peer as a sign of congestion, by whatever path.
     pub fn handle_mark(&mut self, now: Instant) {
-        if let Some(member) = self.outgoing.window().member() {
-            member.marked(now);
+        for window in self.outgoing.windows() {
+            if let Some(member) = window.member() {
+                member.marked(now);
+            }
         }
     }
 
@@ -89,20 +105,21 @@ impl Tunnel {
         fits
     }
 
-    /// What the receiver's part has to tell, which is short and waits for nobody.
+    /// What the receiver's part has to tell of a path, which is short and waits for nobody; to be asked for until there is
+    /// nothing.
     pub fn poll_report(&mut self, now: Instant) -> Option<Message> {
         self.incoming.report(now).map(Message::Report)
     }
 
-    /// The next message with datagrams or parity, in at most `room` bytes, of which there must be 64; without the time of
-    /// [`Tunnel::deadline`] nothing leaves.
-    pub fn poll_transmit(&mut self, now: Instant, room: usize) -> Option<Message> {
-        self.outgoing.poll(now, room.max(ROOM_MIN))
+    /// The next message with datagrams or parity that leaves by a path, in at most `room` bytes, of which there must be 64, but
+    /// for what is retransmitted of a path with more room; without the time of [`Tunnel::deadline`] nothing leaves.
+    pub fn poll_transmit(&mut self, now: Instant, path: usize, room: usize) -> Option<Message> {
+        self.outgoing.poll(now, path, room.max(ROOM_MIN))
     }
 
     /// Whether [`Tunnel::poll_transmit`] has something now.
-    pub fn is_ready(&self, now: Instant, room: usize) -> bool {
-        self.outgoing.due(room.max(ROOM_MIN)).is_some_and(|due| due <= now)
+    pub fn is_ready(&self, now: Instant, path: usize, room: usize) -> bool {
+        self.outgoing.due(path, room.max(ROOM_MIN)).is_some_and(|due| due <= now)
     }
 
     /// A message came, with this mark in the IP header around it.
@@ -121,14 +138,14 @@ impl Tunnel {
         self.incoming.pop()
     }
 
-    /// When [`Tunnel::handle_timeout`] must be called, and messages asked for.
-    pub fn deadline(&self, room: usize) -> Option<Instant> {
-        Instant::earliest(self.outgoing.due(room.max(ROOM_MIN)), self.timers_due())
+    /// When [`Tunnel::handle_timeout`] must be called, and messages asked for that leave by a path.
+    pub fn deadline(&self, path: usize, room: usize) -> Option<Instant> {
+        Instant::earliest(self.outgoing.due(path, room.max(ROOM_MIN)), self.timers_due())
     }
 
     /// The same without what leaves as soon as somebody asks for it.
     pub fn timers_due(&self) -> Option<Instant> {
-        Instant::earliest(self.outgoing.tail_due(), self.incoming.deadline())
+        Instant::earliest(self.outgoing.timers_due(), self.incoming.deadline())
     }
 
     /// Something of a flow waits that sends little, such as a call.

@@ -68,6 +68,8 @@ pub(crate) struct News {
     /// Bytes and packets that arrived, and when the newest of them was sent.
     pub(crate) arrived: Tally,
     pub(crate) newest: Option<Instant>,
+    /// Something arrived as it was sent, and not only when it was retransmitted.
+    pub(crate) is_direct: bool,
     /// Bytes and packets that are missing, and when the oldest of them was sent.
     pub(crate) lost: Tally,
     pub(crate) oldest: Option<Instant>,
@@ -112,6 +114,36 @@ impl UnderWay {
             forgotten += self.forget_first();
         }
         forgotten
+    }
+
+    /// So many bytes may be remembered from now on. Returns bytes of those that are forgotten for it.
+    pub(crate) fn limit(&mut self, most: usize) -> u64 {
+        self.most = most;
+        let mut forgotten = 0;
+        while self.held > self.most {
+            forgotten += self.forget_first();
+        }
+        forgotten
+    }
+
+    /// When the last of all was sent.
+    pub(crate) fn newest(&self) -> Option<Instant> {
+        self.sent.back().map(|sent| sent.at)
+    }
+
+    /// Nothing arrives this way. Of what was sent since then all that has not arrived is retransmitted, and no block is waited
+    /// for.
+    pub(crate) fn leave(&mut self, not_before: Instant) -> Vec<Seq32> {
+        self.blocks.clear();
+        let mut picked = Vec::new();
+        for (offset, sent) in (0..).zip(&mut self.sent) {
+            let is_open = !sent.arrived && !sent.body.is_empty() && !sent.retransmitted;
+            if is_open && sent.at >= not_before {
+                sent.retransmitted = true;
+                picked.push(self.first.plus(offset));
+            }
+        }
+        picked
     }
 
     /// A block is complete.
@@ -210,6 +242,7 @@ impl UnderWay {
                 offset + REORDERED < below && newest_at.since(sent.at) >= self.reordering;
             if !missing {
                 sent.arrived = true;
+                news.is_direct |= !sent.retransmitted;
                 self.held -= sent.body.len();
                 sent.body = Bytes::new();
                 match sent.lost_at {

@@ -27,11 +27,6 @@ impl Window {
         }
     }
 
-    /// Whether a packet of so many bytes may leave.
-    pub(crate) fn is_open(&self, now: Instant, bytes: u64, is_sparse: bool) -> bool {
-        self.due(bytes, is_sparse).is_some_and(|due| due <= now)
-    }
-
     /// When the pace allows the next packet, if the window does. What is `sparse` may exceed it a little.
     pub(crate) fn due(&self, bytes: u64, is_sparse: bool) -> Option<Instant> {
         let Some(member) = &self.member else { return Some(Instant::ZERO) };

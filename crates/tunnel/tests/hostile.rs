@@ -1,7 +1,7 @@
 //! A peer that says anything: nothing panics, hangs or grows.
 
 use bentpipe_tunnel::{
-    Config, Datagram, Message, Packet, Parity, Protection, Range, Report, Tunnel,
+    Config, Datagram, Message, Packet, Parity, PathPlan, Protection, Range, Report, Tunnel,
 };
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bentpipe_wire::Ecn;
@@ -16,6 +16,8 @@ enum Event {
     Said(Message, bool),
     Offered(u16, usize),
     Passed(u64),
+    /// These paths work, the first one being preferred, one of which spills.
+    Paths(Vec<usize>, bool),
     Turn,
 }
 
@@ -25,7 +27,7 @@ fn seq() -> impl Strategy<Value = Seq32> {
 }
 
 fn run() -> impl Strategy<Value = u16> {
-    prop_oneof![9 => Just(1u16), 1 => any::<u16>()]
+    prop_oneof![6 => Just(0u16), 3 => 0u16..8, 1 => any::<u16>()]
 }
 
 /// A body that is nearly one: some bytes that may be headers.
@@ -57,6 +59,8 @@ fn event() -> impl Strategy<Value = Event> {
         6 => (message(), any::<bool>()).prop_map(|(message, marked)| Event::Said(message, marked)),
         3 => (0u16..4, 0usize..4_000).prop_map(|(flow, len)| Event::Offered(flow, len)),
         2 => (0u64..2_000).prop_map(Event::Passed),
+        1 => (prop::collection::vec(0usize..8, 1..4), any::<bool>())
+            .prop_map(|(paths, spills)| Event::Paths(paths, spills)),
         2 => Just(Event::Turn),
     ]
 }
@@ -86,14 +90,16 @@ proptest! {
         let mut heard = 0;
         let step = |tunnel: &mut Tunnel, now: Instant| {
             tunnel.handle_timeout(now);
-            let reports = usize::from(tunnel.poll_report(now).is_some());
+            let reports = std::iter::from_fn(|| tunnel.poll_report(now)).count();
             let mut bytes = 0;
-            while let Some(message) = tunnel.poll_transmit(now, ROOM) {
-                bytes += match message {
-                    Message::Packet(packet) => packet.body.len(),
-                    Message::Parity(parity) => parity.shard.len(),
-                    Message::Report(_) => 0,
-                };
+            for path in std::iter::once(tunnel.nearest()).chain(0..9) {
+                while let Some(message) = tunnel.poll_transmit(now, path, ROOM) {
+                    bytes += match message {
+                        Message::Packet(packet) => packet.body.len(),
+                        Message::Parity(parity) => parity.shard.len(),
+                        Message::Report(_) => 0,
+                    };
+                }
             }
             while tunnel.poll_datagram().is_some() {}
             (bytes, reports)
@@ -111,6 +117,15 @@ proptest! {
                     let label = Bytes::from_static(b"whose");
                     tunnel.offer(now, Datagram { flow, ecn: Ecn::Capable0, label, bytes });
                 }
+                Event::Paths(paths, spills) => {
+                    let plan = |path: &usize| {
+                        let round_trip = Some(Span::from_millis(100 * *path as u64 + 1));
+                        let spills = spills && *path == paths[0];
+                        (*path, PathPlan { round_trip, spills, ..PathPlan::default() })
+                    };
+                    let plans: Vec<(usize, PathPlan)> = paths.iter().map(plan).collect();
+                    tunnel.set_paths(now, &plans);
+                }
                 Event::Passed(millis) => now += Span::from_millis(millis),
                 Event::Turn => {}
             }
@@ -119,12 +134,14 @@ proptest! {
         }
         // Everything is over after a while, however it began.
         for _ in 0..1_000 {
-            let Some(due) = tunnel.deadline(ROOM) else { break };
+            let Some(due) = (0..9).filter_map(|path| tunnel.deadline(path, ROOM)).min() else {
+                break;
+            };
             now = now.max(due) + Span::from_nanos(1);
             let (bytes, told) = step(&mut tunnel, now);
             (sent, reports) = (sent + bytes, reports + told);
         }
-        prop_assert_eq!(tunnel.deadline(ROOM), None);
+        prop_assert_eq!((0..9).find_map(|path| tunnel.deadline(path, ROOM)), None);
         // Once, a sparse datagram twice, each once more, and parity that is as long as the longest packet of a block: for one
         // packet alone, where three of ten get lost, five times as much.
         prop_assert!(sent <= 14 * offered + 2_000, "{sent} bytes for {offered}");
@@ -146,7 +163,7 @@ fn what_waits_to_be_sent_takes_its_part_of_the_memory_and_no_more() {
         }
         let late = Instant::ZERO + Span::from_millis(50);
         let mut sent = 0;
-        while let Some(message) = tunnel.poll_transmit(late, 1_400) {
+        while let Some(message) = tunnel.poll_transmit(late, 0, 1_400) {
             if let Message::Packet(packet) = message {
                 sent += packet.body.len() as u64;
             }

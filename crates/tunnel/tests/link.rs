@@ -4,50 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bentpipe_cc::Choice;
-use bentpipe_link::{Stream, Streams};
 use bentpipe_transport::xstp::{self, SharedMember, SharedPath};
 use bentpipe_tunnel::{Config, Datagram, Message, Protection, Tunnel};
-use bentpipe_units::{BitRate, ByteCount, Instant, Span};
+use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Ecn;
 use bytes::Bytes;
 
+use self::world::{Way, at, datagram, label, number};
+
+mod world;
+
 const ROOM: usize = 1_430;
-
-/// A way in one direction.
-struct Way {
-    rate: BitRate,
-    delay: Span,
-    loss: f64,
-    jitter: Span,
-    free_at: Instant,
-    /// Messages in flight, by arrival.
-    in_flight: BTreeMap<(Instant, u64), Message>,
-    sent: u64,
-    bytes: u64,
-    stream: Stream,
-}
-
-impl Way {
-    fn send(&mut self, now: Instant, message: Message) {
-        let len = match &message {
-            Message::Packet(packet) => 8 + packet.body.len(),
-            Message::Parity(parity) => 9 + parity.shard.len(),
-            Message::Report(report) => 10 + 4 * report.missing.len(),
-        } as u64
-            + 60;
-        self.bytes += len;
-        self.free_at = self.free_at.max(now) + self.rate.time_for(ByteCount::new(len));
-        self.sent += 1;
-        let jitter = Span::from_nanos(self.stream.below(self.jitter.as_nanos().max(1)));
-        if !self.stream.chance(self.loss) {
-            self.in_flight.insert((self.free_at + self.delay + jitter, self.sent), message);
-        }
-    }
-
-    fn is_free(&self, now: Instant) -> bool {
-        self.free_at <= now
-    }
-}
 
 struct World {
     now: Instant,
@@ -58,16 +25,10 @@ struct World {
 
 impl World {
     fn new(seed: u64, mbit: u64, one_way: u64, loss: f64, jitter: u64, config: Config) -> Self {
-        let way = |name: &str| Way {
-            rate: BitRate::from_bps(mbit * 1_000_000),
-            delay: Span::from_millis(one_way),
-            loss,
-            jitter: Span::from_millis(jitter),
-            free_at: Instant::ZERO,
-            in_flight: BTreeMap::new(),
-            sent: 0,
-            bytes: 0,
-            stream: Streams::new(seed).stream(name),
+        let way = |name: &str| {
+            let mut way = Way::new(mbit, one_way, seed, name);
+            (way.loss, way.jitter) = (loss, Span::from_millis(jitter));
+            way
         };
         let mut tunnels = [Tunnel::new(config, seed), Tunnel::new(config, seed + 1)];
         let protection = if loss > 0.0 { Protection::Against(loss) } else { Protection::Off };
@@ -87,10 +48,7 @@ impl World {
                 }
             }
             for (from, to) in [(0, 1), (1, 0)] {
-                while let Some(first) = self.ways[from].in_flight.first_entry()
-                    && first.key().0 <= self.now
-                {
-                    let message = first.remove();
+                while let Some(message) = self.ways[from].arrived(self.now) {
                     self.tunnels[to].handle_message(self.now, Ecn::NotCapable, message);
                 }
             }
@@ -100,7 +58,7 @@ impl World {
                     way.send(self.now, report);
                 }
                 while way.is_free(self.now)
-                    && let Some(message) = tunnel.poll_transmit(self.now, ROOM)
+                    && let Some(message) = tunnel.poll_transmit(self.now, 0, ROOM)
                 {
                     way.send(self.now, message);
                 }
@@ -112,32 +70,12 @@ impl World {
             }
             let mut next = next_offer.min(end);
             for (tunnel, way) in self.tunnels.iter().zip(&self.ways) {
-                let due = tunnel.deadline(ROOM).map(|due| due.max(way.free_at).max(self.now));
-                let arrival = way.in_flight.first_key_value().map(|((at, _), _)| *at);
-                next = [due, arrival].into_iter().flatten().fold(next, Instant::min);
+                let due = tunnel.deadline(0, ROOM).map(|due| due.max(way.free_at).max(self.now));
+                next = [due, way.arrival()].into_iter().flatten().fold(next, Instant::min);
             }
             self.now = if next <= self.now { self.now + Span::from_micros(10) } else { next };
         }
     }
-}
-
-fn at(millis: u64) -> Instant {
-    Instant::ZERO + Span::from_millis(millis)
-}
-
-fn datagram(flow: u16, number: u32, len: usize) -> Datagram {
-    let mut bytes = vec![flow as u8; len.max(4)];
-    bytes[..4].copy_from_slice(&number.to_be_bytes());
-    Datagram { flow, ecn: Ecn::NotCapable, label: label(flow as u8), bytes: Bytes::from(bytes) }
-}
-
-/// Whose bytes end so.
-fn label(last: u8) -> Bytes {
-    Bytes::from(vec![last; 17])
-}
-
-fn number(datagram: &Datagram) -> u32 {
-    u32::from_be_bytes(datagram.bytes[..4].try_into().expect("four bytes"))
 }
 
 /// A download of so many datagrams at this rate; returns what the world looks like when all had the time to arrive.
@@ -279,7 +217,7 @@ fn the_last_datagram_arrives_although_nothing_follows() {
             (one.into_iter().collect(), at(6_000))
         });
         arrived += world.out.len();
-        assert_eq!(world.tunnels[0].deadline(ROOM), None, "nothing is under way any more");
+        assert_eq!(world.tunnels[0].deadline(0, ROOM), None, "nothing is under way any more");
     }
     // Four packets, none lost: 0.81. Each once more: 0.99, less where reports are lost.
     assert!(arrived >= 195, "{arrived}");
@@ -292,13 +230,13 @@ fn parity_that_was_lost_does_not_close_a_window_of_one_packet_for_ever() {
     let path = SharedPath::new(Arc::new(xstp::Config { controller, ..Default::default() }));
     let [mut here, mut there] = [1, 2].map(|seed| Tunnel::new(Config::default(), seed));
     here.set_protection(Protection::Ratio(0.5));
-    here.set_window(Some(SharedMember::new(&path)));
+    here.set_window(0, Some(SharedMember::new(&path)));
     let mut now = Instant::ZERO;
     for n in 0..20 {
         assert!(here.offer(now, datagram(1, n, 1_000)));
         // All that arrives are packets, and the reports of them.
         for _ in 0..100 {
-            while let Some(message) = here.poll_transmit(now, ROOM) {
+            while let Some(message) = here.poll_transmit(now, 0, ROOM) {
                 if matches!(message, Message::Packet(_)) {
                     there.handle_message(now, Ecn::NotCapable, message);
                 }

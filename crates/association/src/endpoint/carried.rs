@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bentpipe_transport::xstp::{self, SharedMember, SharedPath};
-use bentpipe_tunnel::{Config, Counters, Datagram, Message, Protection, Tunnel};
+use bentpipe_tunnel::{Config, Counters, Datagram, Message, PathPlan, Protection, Tunnel};
 use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
 
@@ -15,8 +15,10 @@ use super::shaper::AHEAD;
 pub(super) struct Carried {
     settings: Datagrams,
     tunnel: Box<Tunnel>,
-    /// The path whose window it has a part of.
-    shares: Option<usize>,
+    /// A bit for each path whose window it has a part of.
+    shares: u8,
+    /// The paths by which it goes.
+    paths: Vec<(usize, PathPlan)>,
     /// Something was offered or came, so that it has to be looked after.
     used: bool,
 }
@@ -26,7 +28,8 @@ impl Carried {
     pub(super) fn new(settings: &Datagrams, seed: u64) -> Self {
         let config = Config { deadline: settings.deadline, memory: Some(settings.tunnel()) };
         let tunnel = Box::new(Tunnel::new(config, seed));
-        Self { settings: settings.clone(), tunnel, shares: None, used: false }
+        let paths = vec![(0, PathPlan::default())];
+        Self { settings: settings.clone(), tunnel, shares: 0, paths, used: false }
     }
 
     /// The peer began anew, and knows nothing of what was sent.
@@ -49,36 +52,50 @@ impl Carried {
         self.tunnel.handle_message(now, ecn, message);
     }
 
-    /// A link of a known rate says when something leaves.
-    pub(super) fn leave_window(&mut self) {
-        if self.shares.take().is_some() {
-            self.tunnel.set_window(None);
+    /// These paths work, the first one being used where nothing else counts.
+    pub(super) fn set_paths(&mut self, now: Instant, paths: Vec<(usize, PathPlan)>) {
+        if paths != self.paths {
+            self.paths = paths;
+            self.tunnel.set_paths(now, &self.paths);
+            // What is closed has no part in a window any more.
+            let open = self.paths.iter().fold(0, |open, (path, _)| open | 1 << path);
+            self.shares &= open;
+        }
+    }
+
+    /// The paths by which it goes, the nearest one first.
+    pub(super) fn paths(&self) -> Vec<usize> {
+        let nearest = self.tunnel.nearest();
+        let mut paths: Vec<usize> = self.paths.iter().map(|(path, _)| *path).collect();
+        paths.sort_by_key(|path| *path != nearest);
+        paths
+    }
+
+    /// A link of a known rate says when something leaves by this path.
+    pub(super) fn leave_window(&mut self, path: usize) {
+        if self.shares & 1 << path != 0 {
+            self.shares &= !(1 << path);
+            self.tunnel.set_window(path, None);
         }
     }
 
     /// The settings of the window of this path, if what leaves by it is to be a part of that and is not yet.
     pub(super) fn wants_window(&self, path: usize) -> Option<Arc<xstp::Config>> {
-        let wants = self.used && self.shares != Some(path);
+        let wants = self.used && self.shares & 1 << path == 0;
         self.settings.window.clone().filter(|config| wants && SharedPath::is_for(config))
     }
 
     /// What leaves by this path is a part of the window of all that leave by it.
     pub(super) fn share_window(&mut self, path: usize, window: &SharedPath) {
-        self.tunnel.set_window(Some(SharedMember::new(window)));
-        self.shares = Some(path);
+        self.tunnel.set_window(path, Some(SharedMember::new(window)));
+        self.shares |= 1 << path;
     }
 
-    /// Somebody threw away what was known of a path.
-    pub(super) fn forget_window(&mut self, path: usize) {
-        if self.shares == Some(path) {
-            self.leave_window();
-        }
-    }
-
-    /// The next message, in so many bytes.
+    /// The next message that leaves by a path, in so many bytes.
     pub(super) fn poll(
         &mut self,
         now: Instant,
+        path: usize,
         room: usize,
         protection: Protection,
     ) -> Option<Message> {
@@ -86,7 +103,7 @@ impl Carried {
             return None;
         }
         self.tunnel.set_protection(protection);
-        self.tunnel.poll_transmit(now, room)
+        self.tunnel.poll_transmit(now, path, room)
     }
 
     /// What came is told to the peer.
@@ -94,9 +111,9 @@ impl Carried {
         if self.used { self.tunnel.poll_report(now) } else { None }
     }
 
-    /// Whether something may leave now.
-    pub(super) fn is_ready(&self, now: Instant, room: usize) -> bool {
-        self.used && self.tunnel.is_ready(now, room)
+    /// Whether something may leave by a path now.
+    pub(super) fn is_ready(&self, now: Instant, path: usize, room: usize) -> bool {
+        self.used && self.tunnel.is_ready(now, path, room)
     }
 
     /// Its weight among those that share a link: that of a bulk flow for each of its flows, and more than theirs where a
@@ -111,9 +128,9 @@ impl Carried {
         if self.used { self.tunnel.timers_due() } else { None }
     }
 
-    /// When it has to be looked after.
-    pub(super) fn deadline(&self, room: usize) -> Option<Instant> {
-        if self.used { self.tunnel.deadline(room) } else { None }
+    /// When something leaves by a path.
+    pub(super) fn deadline(&self, path: usize, room: usize) -> Option<Instant> {
+        if self.used { self.tunnel.deadline(path, room) } else { None }
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant) {

@@ -1,6 +1,7 @@
 //! What hosts say to each other about an association and its connections.
 
 use bentpipe_tunnel::{Message, Packet, Parity as TunnelParity, Report};
+use bentpipe_units::Span;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::capacity::{CapacityProbe, CapacityReport};
@@ -27,8 +28,10 @@ const PATH_PROBE_ANSWER: u8 = 11;
 /// Bits around the number of the path in use: what is done with several links.
 const LOAD_BALANCE: u8 = 1;
 const BOND: u8 = 0x80;
-/// A bit above the number of a link: each byte costs there.
+/// Bits above the number of a link: each byte costs there, and applications' datagrams take it only for what others do not
+/// carry.
 const METERED: u8 = 0x80;
+const SPILLS: u8 = 0x40;
 const TUNNEL_PACKET: u8 = 12;
 const SHUTDOWN: u8 = 13;
 const CHALLENGE: u8 = 14;
@@ -135,7 +138,8 @@ impl Control {
             Self::PathProbe(probe) => {
                 out.put_u8(PATH_PROBE);
                 out.put_u8(probe.path);
-                out.put_u8(probe.link | if probe.is_metered { METERED } else { 0 });
+                let metered = if probe.is_metered { METERED } else { 0 };
+                out.put_u8(probe.link | metered | if probe.spills { SPILLS } else { 0 });
                 out.put_u32(probe.serial);
                 let multipath = match probe.multipath {
                     Multipath::Failover => 0,
@@ -144,6 +148,8 @@ impl Control {
                 };
                 out.put_u8(probe.main << 1 | multipath);
                 out.put_u8(probe.up);
+                let millis = probe.round_trip.as_nanos().div_ceil(1_000_000);
+                out.put_u16(u16::try_from(millis).unwrap_or(u16::MAX));
             }
             Self::PathProbeAnswer(answer) => {
                 out.put_u8(PATH_PROBE_ANSWER);
@@ -214,14 +220,27 @@ impl Control {
                 let (path, link) = (plain.try_get_u8().ok()?, plain.try_get_u8().ok()?);
                 let serial = plain.try_get_u32().ok()?;
                 let (which, up) = (plain.try_get_u8().ok()?, plain.try_get_u8().ok()?);
-                let (link, is_metered) = (link & !METERED, link & METERED != 0);
+                let (is_metered, spills) = (link & METERED != 0, link & SPILLS != 0);
+                let link = link & !(METERED | SPILLS);
                 let main = (which & !BOND) >> 1;
                 let multipath = match which & (BOND | LOAD_BALANCE) {
                     0 => Multipath::Failover,
                     LOAD_BALANCE => Multipath::LoadBalance,
                     _ => Multipath::Bond,
                 };
-                Self::PathProbe(PathProbe { path, link, is_metered, serial, main, up, multipath })
+                // Earlier versions tell none.
+                let round_trip = Span::from_millis(plain.try_get_u16().unwrap_or(0).into());
+                Self::PathProbe(PathProbe {
+                    path,
+                    link,
+                    is_metered,
+                    spills,
+                    round_trip,
+                    serial,
+                    main,
+                    up,
+                    multipath,
+                })
             }
             PATH_PROBE_ANSWER => Self::PathProbeAnswer(PathProbeAnswer {
                 path: plain.try_get_u8().ok()?,
@@ -271,6 +290,8 @@ mod tests {
                 path: 3,
                 link: 3,
                 is_metered: true,
+                spills: true,
+                round_trip: Span::from_millis(600),
                 serial: 1 << 31,
                 main: 2,
                 up: 0b1000_1101,

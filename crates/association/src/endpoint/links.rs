@@ -10,6 +10,8 @@ pub struct LinkPlan {
     pub is_reserve: bool,
     /// Each byte costs: while it is idle it is probed twice a minute, and nothing is sent to find out what it carries.
     pub is_metered: bool,
+    /// Datagrams of applications use it beside others only for what those do not carry.
+    pub spills: bool,
 }
 
 /// The links to a peer, each by its number, from 0.

@@ -3,10 +3,11 @@
 use std::net::IpAddr;
 
 use bentpipe_transport::path_mtu::{Search, Unanswered};
-use bentpipe_units::Instant;
+use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Ecn;
 
 use super::ecn::EcnUse;
+use super::links::LinkPlan;
 use super::path_monitor::Multipath;
 use super::path_mtu::{is_full, search};
 use super::route::Route;
@@ -19,6 +20,10 @@ pub(super) struct PathProbe {
     pub(super) link: u8,
     /// Each byte costs there.
     pub(super) is_metered: bool,
+    /// Datagrams of applications use it only for what others do not carry.
+    pub(super) spills: bool,
+    /// Its round-trip time as it was measured; zero where it was not.
+    pub(super) round_trip: Span,
     /// More with every probe.
     pub(super) serial: u32,
     /// The path to send by.
@@ -45,7 +50,9 @@ pub(super) struct Path {
     route: Route,
     /// The link of the host that monitors the paths, and whether each byte costs there.
     link: usize,
-    is_metered: bool,
+    plan: LinkPlan,
+    /// The round-trip time that the peer tells; zero where it does not.
+    told: Span,
     /// Bytes that it has carried, both directions, all headers included.
     carried: u64,
     /// How long datagrams may be.
@@ -56,11 +63,12 @@ pub(super) struct Path {
 }
 
 impl Path {
-    pub(super) fn new(route: Route, link: usize, is_metered: bool) -> Self {
+    pub(super) fn new(route: Route, link: usize, plan: LinkPlan) -> Self {
         Self {
             route,
             link,
-            is_metered,
+            plan,
+            told: Span::ZERO,
             carried: 0,
             mtu: search(route.address),
             ecn: EcnUse::NEW,
@@ -70,7 +78,7 @@ impl Path {
 
     /// One that may lead there: the peer has to prove it, unless it is known to be there.
     pub(super) fn received(from: Route, is_proved: bool) -> Self {
-        Self { is_proved, ..Self::new(from, 0, false) }
+        Self { is_proved, ..Self::new(from, 0, LinkPlan::default()) }
     }
 
     /// The peer was heard there, and not only its datagrams.
@@ -83,15 +91,21 @@ impl Path {
         self.route.ends_like(route)
     }
 
-    /// It begins with this link. True if that is another one than before.
-    pub(super) fn set_link(&mut self, link: usize, is_metered: bool) -> bool {
-        self.is_metered = is_metered;
+    /// It begins with this link, as the peer tells, which may be used so, and has this round-trip time. True if the link is
+    /// another one than before.
+    pub(super) fn set_link(&mut self, link: usize, plan: LinkPlan, round_trip: Span) -> bool {
+        (self.plan, self.told) = (plan, round_trip);
         std::mem::replace(&mut self.link, link) != link
     }
 
-    /// Each byte costs there.
-    pub(super) const fn is_metered(&self) -> bool {
-        self.is_metered
+    /// How its link may be used.
+    pub(super) const fn plan(&self) -> LinkPlan {
+        self.plan
+    }
+
+    /// The round-trip time that the peer tells, if it does.
+    pub(super) fn told(&self) -> Option<Span> {
+        Some(self.told).filter(|told| !told.is_zero())
     }
 
     /// It has carried so many bytes more, all headers included.
@@ -160,6 +174,6 @@ impl Path {
 
     /// It leads elsewhere from now on.
     pub(super) fn lead(&mut self, route: Route) {
-        *self = Self { carried: self.carried, ..Self::new(route, self.link, self.is_metered) };
+        *self = Self { carried: self.carried, ..Self::new(route, self.link, self.plan) };
     }
 }

@@ -114,6 +114,7 @@ impl Config {
         for (plan, backup) in plans.iter_mut().skip(1).zip(&self.backup) {
             plan.is_reserve = uses_several && !backup.is_shared();
             plan.is_metered = backup.metered || backup.cap.is_some();
+            plan.spills = backup.r#use == Some(LinkUse::Spill);
         }
         plans
     }

@@ -143,22 +143,24 @@ impl<'a> PeerContext<'a> {
     /// What the tunnel has to send leaves, or waits for its round on a shaper.
     pub(in crate::endpoint) fn wake_tunnel(&mut self, now: Instant) {
         let association = &mut *self.association;
-        let path = association.paths.main();
-        let link = association.paths.get(path).link();
-        let room = association.tunnel_room();
-        if let Some(own) = &mut association.shapers[link] {
-            association.carried.leave_window();
-            if association.carried.is_ready(now, room) {
-                own.wake_datagrams(association.carried.weight());
-                self.egress.wake(link, own);
+        association.carried.set_paths(now, association.tunnelled());
+        for path in association.carried.paths() {
+            let link = association.paths.get(path).link();
+            let room = association.tunnel_room(path);
+            if let Some(own) = &mut association.shapers[link] {
+                association.carried.leave_window(path);
+                if association.carried.is_ready(now, path, room) {
+                    own.wake_datagrams(association.carried.weight());
+                    self.egress.wake(link, own);
+                }
+            } else {
+                if let Some(config) = association.carried.wants_window(path)
+                    && let Some(window) = association.window(path, &config).cloned()
+                {
+                    association.carried.share_window(path, &window);
+                }
+                while association.send_tunnelled(now, path, self.egress.outbox()) {}
             }
-        } else {
-            if let Some(config) = association.carried.wants_window(path)
-                && let Some(window) = association.window(path, &config).cloned()
-            {
-                association.carried.share_window(path, &window);
-            }
-            while association.send_tunnelled(now, self.egress.outbox()) {}
         }
     }
 

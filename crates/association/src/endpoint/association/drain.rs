@@ -208,7 +208,7 @@ impl PeerContext<'_> {
                     (sent, self.connections.get(id).round_weight())
                 }
                 Member::Datagrams => {
-                    let sent = self.association.send_tunnelled(now, self.egress.outbox());
+                    let sent = self.send_datagrams(now, link);
                     (sent, self.association.carried().weight())
                 }
             };
@@ -231,6 +231,15 @@ impl PeerContext<'_> {
                 return Some(bytes);
             }
         }
+    }
+
+    /// Sends what the tunnel has for a link; false when it has nothing.
+    fn send_datagrams(&mut self, now: Instant, link: usize) -> bool {
+        let association = &mut *self.association;
+        let paths = association.carried.paths();
+        let by_link = |path: &usize| association.paths.get(*path).link() == link;
+        let path = paths.into_iter().find(by_link);
+        path.is_some_and(|path| association.send_tunnelled(now, path, self.egress.outbox()))
     }
 
     /// Sends the next segment of a connection; false when it has none.

@@ -85,21 +85,17 @@ impl Association {
     /// Something of the tunnel came, in a datagram with this ECN field.
     pub(in crate::endpoint) fn handle_tunnel(&mut self, now: Instant, ecn: Ecn, message: Message) {
         if matches!(message, Message::Report(_)) {
-            self.confirm_ecn();
+            self.paths.get_mut(message.path()).confirm_ecn();
         }
         self.carried.handle(now, ecn, message);
-    }
-
-    /// The peer has received something that said that it may be marked.
-    fn confirm_ecn(&mut self) {
-        let main = self.paths.main();
-        self.paths.get_mut(main).confirm_ecn();
     }
 
     /// The peer tells what it received.
     pub(in crate::endpoint) fn handle_received(&mut self, received: Received) {
         if received.count > 0 {
-            self.confirm_ecn();
+            // It was said that it may be marked.
+            let main = self.paths.main();
+            self.paths.get_mut(main).confirm_ecn();
         }
         self.fec.report(received);
     }

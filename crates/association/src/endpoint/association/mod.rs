@@ -12,7 +12,8 @@ mod transmit;
 
 use bentpipe_cc::KnownPath;
 use bentpipe_transport::xstp::SharedPath;
-use bentpipe_units::{ByteCount, Instant};
+use bentpipe_tunnel::PathPlan;
+use bentpipe_units::{BitRate, ByteCount, Instant};
 use bentpipe_wire::xstp::PLAIN_HEADER;
 use bytes::{Bytes, BytesMut};
 
@@ -261,7 +262,7 @@ impl Association {
     fn to_learn(&self) -> impl Iterator<Item = usize> {
         self.paths.in_use().into_iter().filter(|path| {
             let path = self.paths.get(*path);
-            let is_spared = path.is_metered() || self.shapers[path.link()].is_some();
+            let is_spared = path.plan().is_metered || self.shapers[path.link()].is_some();
             path.route().outer == Outer::Udp && !is_spared
         })
     }
@@ -276,10 +277,30 @@ impl Association {
         &mut self.carried
     }
 
-    /// Bytes of a message of the tunnel that the path carries in a datagram.
-    fn tunnel_room(&self) -> usize {
-        let main = self.paths.get(self.paths.main());
-        usize::from(main.most()) - OVERHEAD - MESSAGE_HEADER
+    /// The paths that datagrams of applications take, the one in use first, and what is known of them.
+    fn tunnelled(&self) -> Vec<(usize, PathPlan)> {
+        let mut paths: Vec<(usize, PathPlan)> = self.paths.tunnelled().collect();
+        if let [_, _, ..] = paths[..] {
+            paths.iter_mut().for_each(|(path, plan)| plan.rate = self.known_rate(*path));
+        }
+        paths
+    }
+
+    /// What a path carries: its share of a dedicated link, or what was found out.
+    fn known_rate(&self, path: usize) -> Option<BitRate> {
+        let link = self.paths.get(path).link();
+        if let Some(own) = &self.shapers[link] {
+            return Some(own.link().carried());
+        }
+        let learned = self.prober.learned(path).map(|learned| learned.known);
+        let observed = || self.shared[path].as_ref()?.observed().map(|(_, known)| known);
+        let known = learned.or_else(observed).or(self.before.paths[link]);
+        known.map(|known| known.rate)
+    }
+
+    /// Bytes of a message of the tunnel that a path carries in a datagram.
+    fn tunnel_room(&self, path: usize) -> usize {
+        usize::from(self.paths.get(path).most()) - OVERHEAD - MESSAGE_HEADER
     }
 
     /// Bytes of parity that the path carries in a datagram.
@@ -347,9 +368,13 @@ impl Association {
 
     /// When the tunnel has to be looked after. What waits for a round on a shaper waits for that.
     fn tunnel_due(&self) -> Option<Instant> {
-        let main = self.paths.get(self.paths.main());
-        let waits = self.shapers[main.link()].as_ref().is_some_and(PeerShaper::datagrams_wait);
-        if waits { self.carried.timers_due() } else { self.carried.deadline(self.tunnel_room()) }
+        let of = |path: usize| {
+            let link = self.paths.get(path).link();
+            let waits = self.shapers[link].as_ref().is_some_and(PeerShaper::datagrams_wait);
+            if waits { None } else { self.carried.deadline(path, self.tunnel_room(path)) }
+        };
+        let paths = self.carried.paths().into_iter().map(of);
+        paths.fold(self.carried.timers_due(), Instant::earliest)
     }
 
     /// When something has to be done.

@@ -142,7 +142,7 @@ impl PeerContext<'_> {
     fn forget_window(&mut self, path: usize) {
         if let Some(slot) = self.association.shared.get_mut(path) {
             *slot = None;
-            self.association.carried.forget_window(path);
+            self.association.carried.leave_window(path);
         }
     }
 

@@ -65,17 +65,22 @@ impl Association {
         }
     }
 
-    /// Sends the next message of the tunnel. False where there is none that may leave.
-    pub(super) fn send_tunnelled(&mut self, now: Instant, outbox: &mut Outbox) -> bool {
-        let (room, protection) = (self.tunnel_room(), self.fec.protection());
+    /// Sends the next message of the tunnel by a path. False where there is none that may leave.
+    pub(super) fn send_tunnelled(
+        &mut self,
+        now: Instant,
+        path: usize,
+        outbox: &mut Outbox,
+    ) -> bool {
+        let (room, protection) = (self.tunnel_room(path), self.fec.protection());
         if !self.is_up() {
             return false;
         }
-        let Some(message) = self.carried.poll(now, room, protection) else { return false };
+        let Some(message) = self.carried.poll(now, path, room, protection) else { return false };
         self.paths.used(now);
         self.prober.used(now);
         let message = Control::Tunnel(message);
-        self.send(now, self.paths.main(), false, outbox, |out| message.put(out));
+        self.send(now, path, false, outbox, |out| message.put(out));
         true
     }
 
@@ -220,8 +225,11 @@ impl Association {
         if let Some(report) = self.arrivals.report(now) {
             self.send_control(now, &Control::CapacityReport(report), outbox);
         }
-        if let Some(report) = self.carried.poll_report(now) {
-            self.send_control(now, &Control::Tunnel(report), outbox);
+        while let Some(report) = self.carried.poll_report(now) {
+            // By the path that it is of, as what is wrong with another one is nothing to that.
+            let path = Some(report.path()).filter(|path| self.paths.is_up(*path));
+            let path = path.unwrap_or(self.paths.main());
+            self.send_control_by(now, path, &Control::Tunnel(report), outbox);
         }
         self.send_trains(now, outbox);
         self.protect(now, outbox);

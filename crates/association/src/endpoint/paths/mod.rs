@@ -5,9 +5,10 @@
 //! one path, which leads to where the peer's newest datagrams come from, once the peer has proved that it is there.
 
 use bentpipe_transport::path_mtu::Unanswered;
+use bentpipe_tunnel::PathPlan;
 use bentpipe_units::{Instant, Span};
 
-use super::links::{LINKS, Links};
+use super::links::{LINKS, LinkPlan, Links};
 use super::path::{Path, PathProbe, PathProbeAnswer};
 use super::path_monitor::{Multipath, PathMonitor, Plan, PlannedPath};
 use super::roaming::Candidates;
@@ -54,16 +55,13 @@ pub(super) struct Paths {
 impl Paths {
     /// The only path, which this host or the peer has found.
     pub(super) fn single(route: Route) -> Self {
-        let list = vec![Path::new(route, 0, false)];
+        let list = vec![Path::new(route, 0, LinkPlan::default())];
         Self::of_list(list, Multipath::Failover, None)
     }
 
     /// The paths of this plan, which this host monitors; the first one is taken for working.
     pub(super) fn planned(now: Instant, plan: &Plan) -> Self {
-        let path = |path: &PlannedPath| {
-            let is_metered = plan.links[path.link].is_metered;
-            Path::new(path.route, path.link, is_metered)
-        };
+        let path = |path: &PlannedPath| Path::new(path.route, path.link, plan.links[path.link]);
         let list = plan.paths.iter().map(path).collect();
         let monitor = (plan.paths.len() > 1).then(|| PathMonitor::new(now, plan));
         Self::of_list(list, plan.multipath, monitor)
@@ -225,6 +223,17 @@ impl Paths {
         }
     }
 
+    /// The paths that datagrams of applications take, the one in use first, and what is known of them.
+    pub(super) fn tunnelled(&self) -> impl Iterator<Item = (usize, PathPlan)> + Clone {
+        let others = (0..LINKS).filter(|_| self.multipath == Multipath::Bond);
+        let others = others.filter_map(|link| self.by_link(link)).filter(|path| *path != self.main);
+        std::iter::once(self.main).chain(others).map(|path| {
+            let known = self.get(path);
+            let round_trip = self.round_trip(path).or(known.told());
+            (path, PathPlan { round_trip, rate: None, spills: known.plan().spills })
+        })
+    }
+
     /// The best path of each link that works, or the one in use.
     fn of_all_links(&self) -> Vec<usize> {
         let all: Vec<usize> = (0..LINKS).filter_map(|link| self.by_link(link)).collect();
@@ -331,7 +340,9 @@ impl Paths {
         }
         let known = &mut self.list[path];
         let link = usize::from(probe.link).min(LINKS - 1);
-        let mut changed = known.set_link(link, probe.is_metered);
+        let plan =
+            LinkPlan { is_metered: probe.is_metered, spills: probe.spills, ..LinkPlan::default() };
+        let mut changed = known.set_link(link, plan, probe.round_trip);
         if known.ends_like(&from) {
             changed |= known.set_local(from.local);
         }
@@ -393,7 +404,9 @@ impl Paths {
         let probes = monitor.probe(now, main).into_iter().map(|(path, serial)| PathProbe {
             path: path as u8,
             link: self.list[path].link() as u8,
-            is_metered: self.list[path].is_metered(),
+            is_metered: self.list[path].plan().is_metered,
+            spills: self.list[path].plan().spills,
+            round_trip: monitor.round_trip(path).unwrap_or(Span::ZERO),
             serial,
             main: main as u8,
             up,

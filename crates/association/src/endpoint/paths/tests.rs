@@ -10,6 +10,8 @@ fn probe(path: u8, serial: u32, main: u8, up: u8) -> PathProbe {
         path,
         link: path,
         is_metered: false,
+        spills: false,
+        round_trip: Span::ZERO,
         serial,
         main,
         up,
@@ -77,7 +79,7 @@ fn connections_are_spread_over_the_links_that_work() {
         PathProbe { multipath: Multipath::LoadBalance, ..probe(1, 1, 0, 3) },
         route(2),
     );
-    paths.get_mut(0).set_link(0, false);
+    paths.get_mut(0).set_link(0, LinkPlan::default(), Span::ZERO);
     assert_eq!(paths.open(), [0, 1]);
     assert!(!paths.must_leave(1));
     receive(&mut paths, PathProbe { multipath: Multipath::Bond, ..probe(1, 2, 0, 3) }, route(2));
@@ -110,7 +112,7 @@ fn where_two_links_lead_to_one_address_that_of_this_host_tells_them_apart() {
     let lte = Some([10, 9, 9, 9].into());
     let own = Route { local: lte, ..route(1) };
     let paths = vec![PlannedPath { route: route(1), link: 0 }, PlannedPath { route: own, link: 1 }];
-    let links = [LinkPlan { is_reserve: false, is_metered: true }; LINKS];
+    let links = [LinkPlan { is_metered: true, ..LinkPlan::default() }; LINKS];
     let plan = Plan { paths, links, multipath: Multipath::Failover };
     let mut paths = Paths::planned(NOW, &plan);
     let elsewhere = Route { local: Some([10, 0, 0, 99].into()), ..route(1) };

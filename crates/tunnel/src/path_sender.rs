@@ -1,0 +1,359 @@
+//! What is sent by one path: packets with numbers of their own, their parity, and what is retransmitted of them.
+
+use std::collections::VecDeque;
+
+use bentpipe_units::{Instant, Seq32, Span};
+use bytes::Bytes;
+
+use crate::backlog::Backlog;
+use crate::block::{LENGTH, encode, shard_len};
+use crate::message::{PACKET_HEADER, PARITY_HEADER, Packet, Parity, Report};
+use crate::packing::{Packing, Source};
+use crate::protection::Protection;
+use crate::tunnel::Counters;
+use crate::under_way::{Terms, UnderWay};
+use crate::window::Window;
+
+/// Most packets of a block.
+const MOST_OF: usize = 128;
+/// A block lasts this part of a round trip, but neither less nor more than the next two.
+const BLOCK_PART: u64 = 6;
+const BLOCK_MIN: Span = Span::from_millis(5);
+const BLOCK_MAX: Span = Span::from_millis(100);
+/// A round trip before one was measured.
+const UNKNOWN: Span = Span::from_secs(1);
+/// A report may come so much later than a round trip after the last packet.
+const REPORT_WAIT: Span = Span::from_millis(50);
+/// A path stalls where no report came of so many that were sent by it, and is tried anew after so long: whoever watches the
+/// path knows by then whether it works.
+const STALLED: u32 = 4;
+const STALL: Span = Span::from_secs(3);
+
+/// Bytes of a body in a message of so many.
+pub(crate) fn body_room(room: usize) -> usize {
+    (room - PACKET_HEADER).min(room - PARITY_HEADER - LENGTH) & !1
+}
+
+/// What is sent by one path.
+#[derive(Debug)]
+pub(crate) struct PathSender {
+    /// The run of the sender, its lowest bits the path.
+    run: u16,
+    /// It works, as far as is known.
+    is_open: bool,
+    srtt: Option<Span>,
+    /// What was begun.
+    packing: Packing,
+    /// The block that is filled: its first number, bodies, and when it began.
+    first: Seq32,
+    bodies: Vec<Bytes>,
+    began: Instant,
+    parity: VecDeque<Parity>,
+    retransmit: VecDeque<Seq32>,
+    under_way: UnderWay,
+    /// When the newest packet is retransmitted if nobody has heard of it.
+    tail_due: Option<Instant>,
+    /// When something arrived by this path, or was sent with nothing under way, and what was sent since.
+    progress_at: Instant,
+    unanswered: u32,
+    /// Since when nothing has arrived although it should have.
+    stalled_since: Option<Instant>,
+    window: Window,
+    counters: Counters,
+}
+
+impl PathSender {
+    pub(crate) fn new(run: u16, under_way: usize) -> Self {
+        Self {
+            run,
+            is_open: false,
+            srtt: None,
+            packing: Packing::default(),
+            first: Seq32::default(),
+            bodies: Vec::new(),
+            began: Instant::ZERO,
+            parity: VecDeque::new(),
+            retransmit: VecDeque::new(),
+            under_way: UnderWay::new(under_way),
+            tail_due: None,
+            progress_at: Instant::ZERO,
+            unanswered: 0,
+            stalled_since: None,
+            window: Window::default(),
+            counters: Counters::default(),
+        }
+    }
+
+    pub(crate) const fn window(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    pub(crate) fn window_due(&self, room: usize, is_sparse: bool) -> Option<Instant> {
+        self.window.due(room as u64, is_sparse)
+    }
+
+    pub(crate) const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    pub(crate) const fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    pub(crate) const fn is_stalled(&self) -> bool {
+        self.stalled_since.is_some()
+    }
+
+    pub(crate) const fn srtt(&self) -> Option<Span> {
+        self.srtt
+    }
+
+    /// What was begun.
+    pub(crate) const fn packing(&self) -> &Packing {
+        &self.packing
+    }
+
+    pub(crate) const fn run(&self) -> u16 {
+        self.run
+    }
+
+    /// It may remember so many bytes from now on.
+    pub(crate) fn limit(&mut self, under_way: usize) {
+        let forgotten = self.under_way.limit(under_way);
+        self.give_up(forgotten);
+    }
+
+    /// It works, or works again.
+    pub(crate) fn open(&mut self, now: Instant) {
+        if !std::mem::replace(&mut self.is_open, true) {
+            (self.progress_at, self.unanswered, self.stalled_since) = (now, 0, None);
+        }
+    }
+
+    /// It works no more. What has not arrived goes by another one, if it was sent since then.
+    pub(crate) fn close(&mut self, now: Instant, most: usize, not_before: Instant) {
+        if !std::mem::replace(&mut self.is_open, false) {
+            return;
+        }
+        while self.pack(now, most, None, None).is_some() {}
+        self.close_block(Protection::Off);
+        self.parity.clear();
+        self.retransmit.extend(self.under_way.leave(not_before));
+        self.window.set(None);
+    }
+
+    /// How long a lost datagram is worth waiting for where nobody says how long it is `useful`.
+    pub(crate) fn hold(&self, useful: Option<Span>) -> Span {
+        let round_trip = self.srtt.unwrap_or(UNKNOWN);
+        useful.unwrap_or(round_trip + round_trip / 2)
+    }
+
+    fn hold_millis(&self, useful: Option<Span>) -> u16 {
+        (self.hold(useful).as_nanos() / 1_000_000).min(u64::from(u16::MAX)) as u16
+    }
+
+    /// A packet that is to be retransmitted, by whatever path.
+    pub(crate) fn poll_retransmit(&mut self, useful: Option<Span>) -> Option<Packet> {
+        while let Some(seq) = self.retransmit.pop_front() {
+            if let Some(body) = self.under_way.body(seq) {
+                self.counters.retransmitted += 1;
+                return Some(Packet { run: self.run, seq, hold: self.hold_millis(useful), body });
+            }
+        }
+        None
+    }
+
+    /// Parity: it does not wait for the window.
+    pub(crate) fn poll_parity(&mut self, now: Instant, protection: Protection) -> Option<Parity> {
+        if self.block_due().is_some_and(|due| due <= now) {
+            self.close_block(protection);
+        }
+        let mut parity = self.parity.pop_front()?;
+        let bytes = (PARITY_HEADER + parity.shard.len()) as u64;
+        parity.seq = self.number(now, Bytes::new(), bytes);
+        self.counters.parity += 1;
+        Some(parity)
+    }
+
+    /// The next packet with the rest of what was begun and what waits in the source, if there is one; its body has at most
+    /// `most` bytes.
+    pub(crate) fn pack(
+        &mut self,
+        now: Instant,
+        most: usize,
+        useful: Option<Span>,
+        from: Option<Source<'_>>,
+    ) -> Option<Packet> {
+        let next = (self.run, self.under_way.next());
+        let body = self.packing.next(now, next, most, from)?;
+        if self.bodies.is_empty() {
+            (self.first, self.began) = (self.under_way.next(), now);
+        }
+        let bytes = (PACKET_HEADER + body.len()) as u64;
+        let seq = self.number(now, body.clone(), bytes);
+        self.bodies.push(body.clone());
+        self.counters.packets += 1;
+        Some(Packet { run: self.run, seq, hold: self.hold_millis(useful), body })
+    }
+
+    /// Something of so many bytes is sent under the next number.
+    fn number(&mut self, now: Instant, body: Bytes, bytes: u64) -> Seq32 {
+        if !self.under_way.is_open() {
+            (self.progress_at, self.unanswered) = (now, 0);
+        }
+        self.unanswered += 1;
+        let seq = self.under_way.next();
+        let forgotten = self.under_way.sent(now, body, bytes);
+        self.give_up(forgotten);
+        self.window.sent(now, bytes, true);
+        self.tail_due = Some(now + self.report_wait());
+        seq
+    }
+
+    pub(crate) fn has_parity(&self) -> bool {
+        !self.parity.is_empty()
+    }
+
+    pub(crate) fn has_retransmissions(&self) -> bool {
+        !self.retransmit.is_empty()
+    }
+
+    /// Where nothing arrives one packet may go now and then to see whether it does again.
+    pub(crate) fn trial_due(&self) -> Option<Instant> {
+        let since = self.stalled_since?;
+        let sent = self.under_way.newest().unwrap_or(since).max(since);
+        Some(sent + self.report_wait())
+    }
+
+    /// When the newest packet is retransmitted, or what is under way forgotten.
+    pub(crate) const fn tail_due(&self) -> Option<Instant> {
+        self.tail_due
+    }
+
+    /// When the block that is filled ends.
+    pub(crate) fn block_due(&self) -> Option<Instant> {
+        if self.bodies.len() == MOST_OF {
+            return Some(Instant::ZERO);
+        }
+        let span = (self.srtt.unwrap_or(UNKNOWN) / BLOCK_PART).clamp(BLOCK_MIN, BLOCK_MAX);
+        (!self.bodies.is_empty()).then_some(self.began + span)
+    }
+
+    fn close_block(&mut self, protection: Protection) {
+        let shards = encode(&self.bodies, protection.count(self.bodies.len()));
+        let (of, count) = (self.bodies.len() as u8, shards.len() as u8);
+        debug_assert!(
+            self.bodies
+                .iter()
+                .all(|body| shards.iter().all(|shard| shard_len(body.len()) <= shard.len()))
+        );
+        self.under_way.closed(self.first, of, count);
+        self.bodies.clear();
+        let run = self.run;
+        self.parity.extend((0..).zip(shards).map(|(index, shard)| Parity {
+            run,
+            seq: Seq32::default(),
+            of,
+            count,
+            index,
+            shard,
+        }));
+    }
+
+    /// The peer tells what arrived, in the run of this path. A lost packet is worth retransmitting for `hold`.
+    pub(crate) fn handle_report(
+        &mut self,
+        now: Instant,
+        report: &Report,
+        hold: Span,
+        (backlog, protection): (&mut Backlog, Protection),
+    ) {
+        let round_trip = self.srtt.unwrap_or(UNKNOWN);
+        let terms = Terms { not_before: now.before(hold), round_trip, protection };
+        let news = self.under_way.report(now, report, &terms);
+        if let Some(round_trip) = news.round_trip {
+            let srtt = self.srtt.map_or(round_trip, |srtt| (srtt * 7 + round_trip) / 8);
+            self.srtt = Some(srtt);
+        }
+        if let Some(member) = self.window.member() {
+            if let Some(round_trip) = news.round_trip {
+                member.measured(now, round_trip);
+            }
+            if let Some(oldest) = news.oldest {
+                member.lost(now, news.lost.bytes, news.lost.packets, oldest);
+            }
+            if let Some(newest) = news.newest {
+                member.arrived(now, news.arrived.bytes, news.arrived.packets, newest);
+            }
+        }
+        if news.is_direct {
+            (self.progress_at, self.unanswered, self.stalled_since) = (now, 0, None);
+        }
+        let under_way = &self.under_way;
+        backlog.labels().reported(self.run, |packet| under_way.has_arrived(packet));
+        self.retransmit.extend(news.retransmit);
+        self.forget(now, hold);
+        // The round trip may be another one by now.
+        let wait = self.report_wait();
+        self.tail_due = self.under_way.last_sent().map(|at| at + wait);
+    }
+
+    /// Forgets what is too old to be repaired.
+    fn forget(&mut self, now: Instant, hold: Span) {
+        let unknown = self.under_way.forget(now.before(hold + self.report_wait() * 2));
+        self.give_up(unknown);
+    }
+
+    fn give_up(&mut self, bytes: u64) {
+        if let Some(member) = self.window.member() {
+            member.given_up(bytes);
+        }
+    }
+
+    /// When it is clear that nothing arrives any more, or that long ago that it may be tried anew.
+    pub(crate) fn stall_due(&self) -> Option<Instant> {
+        match self.stalled_since {
+            Some(since) => Some(since + STALL),
+            None if !self.is_open || self.unanswered < STALLED => None,
+            None => self.under_way.is_open().then(|| self.progress_at + self.report_wait()),
+        }
+    }
+
+    /// Nothing has arrived for too long, perhaps: what is under way then goes by another path as well.
+    pub(crate) fn look_for_stall(&mut self, now: Instant, hold: Span, late: bool) {
+        if self.stall_due().is_none_or(|due| due > now) {
+            return;
+        }
+        self.stalled_since = self.stalled_since.is_none().then_some(now);
+        (self.progress_at, self.unanswered) = (now, 0);
+        if self.is_stalled() {
+            let not_before = now.before(hold + self.late(late));
+            self.retransmit.extend(self.under_way.leave(not_before));
+        }
+    }
+
+    /// What is held up by nobody may come a round trip later than others where no deadline was given.
+    fn late(&self, late: bool) -> Span {
+        if late { self.report_wait() * 2 } else { Span::ZERO }
+    }
+
+    /// The time passes. A lost packet is worth retransmitting for `hold`, and longer where it may be `late`.
+    pub(crate) fn handle_timeout(&mut self, now: Instant, hold: Span, late: bool) {
+        if self.tail_due.is_none_or(|due| due > now) {
+            return;
+        }
+        let picked = self.under_way.tail(now.before(hold + self.late(late)));
+        let repairs = !picked.is_empty();
+        self.retransmit.extend(picked);
+        self.forget(now, hold);
+        // Where nobody answers what is under way ends some time.
+        let wait = if repairs { self.report_wait() } else { hold };
+        self.tail_due = self.under_way.is_open().then_some(now + wait);
+    }
+
+    /// A report of what was sent last has come after so long.
+    fn report_wait(&self) -> Span {
+        let round_trip = self.srtt.unwrap_or(UNKNOWN);
+        round_trip + round_trip / 8 + REPORT_WAIT
+    }
+}
