@@ -266,3 +266,29 @@ proptest! {
         prop_assert!(read == data);
     }
 }
+
+#[test]
+fn a_connection_bound_to_a_far_link_measures_its_round_trip_whatever_goes_by_a_near_one() {
+    let near = path(backup(SERVER), 0, Outer::Udp);
+    let far = path(address(SERVER), 1, Outer::Udp);
+    let (mut world, _) = world(vec![near, far], Multipath::Bond, |_, _| true);
+    let bulk = world.connect();
+    world.run(secs(5));
+    let (mut much, mut accepted) = (pattern(60_000_000), Vec::new());
+    let (now, bound) = (world.now, world.connect());
+    world.endpoints[CLIENT].bind(now, bound, 1);
+    let reference = world.endpoints[CLIENT].reference(bound);
+    let mut measured = Vec::new();
+    for step in 0..3_000 {
+        write(&mut world, CLIENT, bulk, &mut much);
+        // Short objects, whose ends parity protects.
+        if step % 50 == 0 {
+            write(&mut world, CLIENT, bound, &mut pattern(1_000 + step * 7));
+        }
+        take(&mut world, &mut accepted);
+        world.run(Span::from_millis(10));
+        measured.extend(world.endpoints[CLIENT].look(reference).and_then(|(state, _)| state.srtt));
+    }
+    let least = measured.iter().min().expect("a round trip");
+    assert!(*least >= SATELLITE * 2, "{least:?}");
+}

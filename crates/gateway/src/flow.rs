@@ -248,7 +248,8 @@ impl<N: Network> Gateway<N> {
             let links = || begun.map_or_else(Links::default, |remote| self.host.links(remote.key));
             let join = |remote: &Remote, link: usize| {
                 let (to, key) = (remote.address(), remote.key);
-                let connection = self.host.open(to, key, PORT, self.tuning.clone());
+                let tuning = self.tuning.clone();
+                let connection = self.host.open_by(Some(link), to, key, PORT, tuning);
                 let carries = self.config.use_of(link);
                 let spills = carries == Use::Spill;
                 let greeting = open::frame(&Open::Join { first, link: link as u8, spills });

@@ -72,7 +72,7 @@ impl Endpoint {
         let plain = self.opened.split().freeze();
         let Opened { number, agreed, is_newest } = opened?;
         association.count(&from, OVERHEAD + plain.len());
-        let recovered = association.arrived(now, receiver, number, ecn, &plain);
+        let recovered = association.arrived(now, receiver, number, (ecn, &from), &plain);
         // The keys first: they decide whether what it carries is of the epoch of now.
         if let Some(agreed) = agreed {
             let held = self.context(id).handle_agreed(now, agreed, had_keys);
@@ -118,12 +118,18 @@ impl Endpoint {
         }
         match self.directory.get(id).find(number) {
             Some(connection) => self.context(id).receive(now, connection, plain),
-            None => self.handle_unknown(now, id, number, plain),
+            None => self.handle_unknown(now, id, (number, from), plain),
         }
     }
 
     /// A segment of a connection that does not exist: the peer opens it, or it is told.
-    fn handle_unknown(&mut self, now: Instant, id: AssociationId, number: u32, plain: Bytes) {
+    fn handle_unknown(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        (number, from): (u32, Route),
+        plain: Bytes,
+    ) {
         let nothing = xstp::Context {
             source_port: 0,
             destination_port: 0,
@@ -138,7 +144,7 @@ impl Endpoint {
         });
         let mut context = self.context(id);
         if let Some(session) = opened {
-            context.add(now, number, session, Some(segment.seq));
+            context.add(now, number, session, Some((segment.seq, from)));
         } else if !matches!(segment.body, xstp::Body::Reset(_)) {
             // The answer to a reset would be answered by a reset, and so on.
             let opens = matches!(segment.body, xstp::Body::Begin(_));

@@ -201,8 +201,26 @@ impl Host {
         port: u16,
         config: Arc<Config>,
     ) -> Connection {
+        self.open_by(None, address, peer, port, config)
+    }
+
+    /// Opens one that keeps to a link, counted from 0, from its first segment on, if there is one.
+    pub fn open_by(
+        &self,
+        link: Option<usize>,
+        address: SocketAddr,
+        peer: PublicKey,
+        port: u16,
+        config: Arc<Config>,
+    ) -> Connection {
         let shared = &self.handle.shared;
-        let id = shared.endpoint().connect(shared.now(), address, peer, port, config);
+        let mut endpoint = shared.endpoint();
+        let now = shared.now();
+        let id = endpoint.connect(now, address, peer, port, config);
+        if let Some(link) = link {
+            endpoint.bind(now, id, link);
+        }
+        drop(endpoint);
         shared.changed.notify_one();
         Connection::new(self.handle.clone(), id)
     }

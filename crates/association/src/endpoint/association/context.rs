@@ -77,16 +77,19 @@ impl<'a> PeerContext<'a> {
         self.change_keys(Keyring::withdraw);
     }
 
-    /// One connection more. One that the peer opened, with a segment of this number, is counted at once, for it holds
-    /// what came with it.
+    /// One connection more. One that the peer opened, with a segment of this number that came by this route, is counted at once,
+    /// for it holds what came with it.
     pub(in crate::endpoint) fn add(
         &mut self,
         now: Instant,
         number: u32,
         mut session: Session,
-        opened_by: Option<Seq32>,
+        opened_by: Option<(Seq32, Route)>,
     ) -> usize {
-        let path = self.choose_path();
+        // Of several that belong together each answers by the path that it came by.
+        let came_by = opened_by.as_ref().and_then(|(_, from)| self.association.paths.bonded(from));
+        let path = came_by.unwrap_or_else(|| self.choose_path());
+        let opened_by = opened_by.map(|(seq, _)| seq);
         session.limit_payload(self.association.payload_room(number, path));
         let connection = Connection::new(self.id, number, path, session, opened_by);
         let id = self.connections.insert(connection);

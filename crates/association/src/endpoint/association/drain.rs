@@ -150,7 +150,8 @@ impl PeerContext<'_> {
         connection.update_window_weight(now);
         let drained = connection.drained(self.scratch.events.drain(..));
         self.association.fec.drained(drained.was_busy, drained.is_busy, drained.round_trip);
-        if let Some(began) = drained.object_began {
+        let is_main = connection.path() == self.association.paths.main();
+        if let Some(began) = drained.object_began.filter(|_| is_main) {
             // Its end gets parity although others go on: nothing follows that would show a loss.
             self.association.fec.object_ended(now, began);
         }

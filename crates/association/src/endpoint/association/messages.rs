@@ -20,13 +20,13 @@ use super::Association;
 use crate::secure::{Index, OVERHEAD};
 
 impl Association {
-    /// An authentic datagram carries this. Returns what was lost and can be recovered now.
+    /// An authentic datagram carries this, which came by this route. Returns what was lost and can be recovered now.
     pub(in crate::endpoint) fn arrived(
         &mut self,
         now: Instant,
         keys: Index,
         number: u64,
-        ecn: Ecn,
+        (ecn, from): (Ecn, &Route),
         plain: &Bytes,
     ) -> Vec<Bytes> {
         if ecn == Ecn::Congestion {
@@ -35,7 +35,10 @@ impl Association {
         if has_content(plain) {
             self.prober.used(now);
         }
-        self.fec.arrived(now, keys, number, plain, carries_data(plain))
+        let nothing = Bytes::new();
+        let is_main = self.paths.of(from) == self.paths.main();
+        let covered = if is_main { plain } else { &nothing };
+        self.fec.arrived(now, keys, number, covered, carries_data(plain))
     }
 
     /// The newest datagram of the peer came by this route. If the peer is elsewhere now, it has to prove it.

@@ -168,7 +168,10 @@ impl Association {
             shaper.count_sent(bytes, weighty);
         }
         used.count(bytes);
-        self.fec.sealed(now, Sealed { keys: index, plain, weighty });
+        // What goes by another path than parity does would be made of that before it can be there.
+        let is_main = path == self.paths.main();
+        let (covered, weighty) = if is_main { (plain, weighty) } else { (&[][..], false) };
+        self.fec.sealed(now, Sealed { keys: index, plain: covered, weighty });
         outbox.finish(route, ecn, |out, start| keys.traffic.seal(out, start));
         self.liveness.sent(now, len == 0);
     }

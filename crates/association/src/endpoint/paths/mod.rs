@@ -215,6 +215,11 @@ impl Paths {
         }
     }
 
+    /// The path that something came by, where connections are bound to links.
+    pub(super) fn bonded(&self, from: &Route) -> Option<usize> {
+        (self.multipath == Multipath::Bond).then(|| self.of(from)).filter(|path| self.is_up(*path))
+    }
+
     /// The paths that carry something: the best one of each link that works where several are used.
     pub(super) fn in_use(&self) -> Vec<usize> {
         match self.multipath {
