@@ -3,17 +3,19 @@
 mod world;
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_association::Tuning;
 use bentpipe_association::endpoint::{
     Datagrams, LINKS, LinkPlan, Multipath, Outer, Plan, PlannedPath, Route,
 };
+use bentpipe_association::{Share, Tuning};
 use bentpipe_tunnel::Datagram;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Ecn;
 use bytes::Bytes;
+use proptest::prelude::*;
 
 use world::{CLIENT, SERVER, World, address, backup, key, secs};
 
@@ -81,9 +83,18 @@ fn send(world: &mut World, from: usize, mbit: u64, span: Span, first: u32) -> (u
             let (now, peer) = (world.now, world.peer_of(from));
             world.endpoints[from].send_datagram(now, peer, datagram);
             next += 1;
+            if next % 50 == 0 {
+                let (label, bytes) = (Bytes::new(), Bytes::from_static(b"a call"));
+                let call = Datagram { flow: 2, ecn: Ecn::NotCapable, label, bytes };
+                world.endpoints[from].send_datagram(now, peer, call);
+            }
         }
         world.run(each);
         while let Poll::Ready((_, got)) = world.endpoints[1 - from].poll_datagram(cx) {
+            if got.flow == 2 {
+                assert_eq!(got.bytes, b"a call"[..]);
+                continue;
+            }
             let number = u32::from_be_bytes(got.bytes[..4].try_into().expect("four bytes"));
             assert_eq!(got.bytes[4..], [7; 1_196]);
             came.push((world.now, number));
@@ -141,5 +152,49 @@ fn a_link_that_costs_carries_only_what_the_first_one_does_not_whoever_sends() {
         send(&mut world, from, 26, secs(10), next);
         let spilled = ways[1][from].bytes.get() - before - beside;
         assert!(spilled > 3_000_000, "{from}: {spilled}");
+    }
+}
+
+/// A link is cut in a direction or whole again, closed or opened, or an end is told its rate.
+fn meddle(world: &mut World, ways: &Ways, (what, link, end): (u8, usize, usize)) {
+    match what {
+        0 => ways[link][end].is_cut.set(!ways[link][end].is_cut.get()),
+        1 => world.endpoints[CLIENT].set_link_open(world.now, 1, end == 0),
+        2 => {
+            let (rate, peer) = (BitRate::from_bps(10_000_000), world.peer_of(end));
+            world.endpoints[end].set_rate(world.now, link, rate);
+            world.endpoints[end].set_share(world.now, link, peer, Share { rate, weight: 1 });
+        }
+        _ => ways.iter().flatten().for_each(|way| way.is_cut.set(false)),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(5))]
+
+    #[test]
+    fn whatever_links_do_datagrams_come_once_and_time_goes_on(
+        spills in any::<bool>(),
+        steps in prop::collection::vec(
+            ((0u8..4, 0usize..2, 0usize..2), 1u64..36, 200u64..1_000, 0usize..2), 8),
+    ) {
+        let (mut world, ways) = world(LinkPlan { spills, ..LinkPlan::default() });
+        let mut next = [0; 2];
+        for (how, mbit, millis, from) in steps {
+            meddle(&mut world, &ways, how);
+            let came;
+            (next[from], came) =
+                send(&mut world, from, mbit, Span::from_millis(millis), next[from]);
+            let once: BTreeSet<u32> = came.iter().map(|(_, number)| *number).collect();
+            prop_assert_eq!(once.len(), came.len());
+        }
+        ways.iter().flatten().for_each(|way| way.is_cut.set(false));
+        let now = world.now;
+        world.endpoints[CLIENT].set_link_open(now, 1, true);
+        world.run(secs(5));
+        for from in [CLIENT, SERVER] {
+            let (_, came) = send(&mut world, from, 4, secs(1), next[from]);
+            prop_assert!(mbit(&came, secs(1)) > 3.5, "{}", mbit(&came, secs(1)));
+        }
     }
 }

@@ -3,7 +3,8 @@
 //! Nobody can end these flows as a proxy ends TCP. What can be done is to keep losses from them: a [`Tunnel`] packs
 //! datagrams into packets as long as the path carries (RFC 9347, section 2.2), protects some packets at a time by parity
 //! after the losses measured, retransmits once what parity did not bring back, as long as that is in time, and hands a
-//! flow's datagrams over in order. What waits is scheduled by FQ-CoDel (RFC 8290), whose interval is the path's round trip.
+//! flow's datagrams over in order. What waits is scheduled by FQ-CoDel (RFC 8290), whose interval is the longest round trip of
+//! the paths that carry something: there may be several, and a flow uses all that are worth it.
 //!
 //! Like an endpoint of a protocol a tunnel is told the time. Offer datagrams and hand over what came, then
 //! ask for messages until there are none, and call again at [`Tunnel::deadline`]. Both directions are

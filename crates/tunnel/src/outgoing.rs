@@ -15,9 +15,6 @@ use crate::window::Window;
 
 /// A round trip before one was measured.
 const UNKNOWN: Span = Span::from_secs(1);
-/// Room for what is left of a datagram when the path is gone by which it began.
-const ROOM_LEFT: usize = 1_200;
-
 /// What is sent.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
@@ -67,11 +64,12 @@ impl Outgoing {
         for (path, plan) in plans {
             self.plans[*path] = *plan;
             self.open(now, *path);
+            self.paths[*path].expect(plan.round_trip);
         }
         let not_before = now.before(self.hold());
         for (path, sender) in self.paths.iter_mut().enumerate() {
             if sender.is_open() && plans.iter().all(|(open, _)| *open != path) {
-                sender.close(now, body_room(ROOM_LEFT), not_before);
+                sender.close(now, not_before);
                 self.backlog.labels().forget(sender.run());
             }
         }
@@ -108,7 +106,7 @@ impl Outgoing {
         let open = self.paths.iter().enumerate().filter(|(_, sender)| sender.is_open());
         let mut open: Vec<Candidate> = open.map(candidate).collect();
         open.sort_by_key(|candidate| candidate.path != self.preferred);
-        self.schedule.decide(now, &open);
+        self.schedule.decide(now, self.useful, &open);
         self.tell_windows(now);
     }
 
@@ -178,7 +176,7 @@ impl Outgoing {
     pub(crate) fn poll(&mut self, now: Instant, path: usize, room: usize) -> Option<Message> {
         self.decide(now);
         if path == self.nearest()
-            && let Some(packet) = self.poll_retransmit(now, path)
+            && let Some(packet) = self.poll_retransmit(now, path, path)
         {
             return Some(Message::Packet(packet));
         }
@@ -187,19 +185,26 @@ impl Outgoing {
         if let Some(parity) = sender.poll_parity(now, protection) {
             return Some(Message::Parity(parity));
         }
+        if self.repairs_others(path)
+            && self.window_due(path, room).is_some_and(|due| due <= now)
+            && let Some(packet) =
+                (0..self.paths.len()).find_map(|of| self.poll_retransmit(now, of, path))
+        {
+            return Some(Message::Packet(packet));
+        }
         let most = body_room(room);
         let takes = self.takes(now, path);
         if !self.may_pack(now, path, most, takes) {
             return None;
         }
-        let is_sparse = takes && self.has_sparse_for(path);
         let is_nearest = path == self.nearest();
-        let sender = self.paths.get_mut(path)?;
-        if sender.window_due(room, is_sparse).is_none_or(|due| due > now) {
+        if self.window_due(path, room).is_none_or(|due| due > now) {
             return None;
         }
+        let hold = self.hold_told(now, path);
         let source = Source { backlog: &mut self.backlog, protection, repeats: is_nearest };
-        let packet = sender.pack(now, most, self.useful, takes.then_some(source));
+        let sender = self.paths.get_mut(path)?;
+        let packet = sender.pack(now, most, hold, takes.then_some(source));
         self.waits_since = (!self.backlog.is_empty()).then_some(now);
         self.schedule.set_waits(now, !self.backlog.is_empty());
         self.schedule.sent(path, packet.as_ref().map_or(0, Packet::len));
@@ -207,12 +212,33 @@ impl Outgoing {
         Some(Message::Packet(packet?))
     }
 
-    /// What was lost by whatever path; it does not wait for the window.
-    fn poll_retransmit(&mut self, now: Instant, path: usize) -> Option<Packet> {
-        let useful = self.useful;
-        let packet = self.paths.iter_mut().find_map(|sender| sender.poll_retransmit(useful))?;
-        self.window(path)?.sent(now, packet.len(), false);
+    /// What was lost of a path, by another one perhaps; what is not worth it any more is left out.
+    fn poll_retransmit(&mut self, now: Instant, of: usize, by: usize) -> Option<Packet> {
+        let (hold, late, told) = (self.hold(), self.useful.is_none(), self.hold_told(now, of));
+        let packet = self.paths.get_mut(of)?.poll_retransmit(now, hold, late, told)?;
+        self.window(by)?.sent(now, packet.len(), false);
         Some(packet)
+    }
+
+    /// Whether a path is to retransmit what others have lost. A wide path may have lost more than this one carries for long:
+    /// calls go ahead of it, and it waits for the window.
+    fn repairs_others(&self, path: usize) -> bool {
+        path == self.nearest()
+            && !self.has_sparse()
+            && self.paths.iter().any(PathSender::has_retransmissions)
+    }
+
+    /// When the window of a path lets a packet out; what calls send may exceed that of the nearest one a little.
+    fn window_due(&self, path: usize, room: usize) -> Option<Instant> {
+        let is_sparse = path == self.nearest() && self.has_sparse();
+        self.paths.get(path)?.window_due(room, is_sparse)
+    }
+
+    /// For how long the receiver of a packet waits for what was sent before it. It knows of each path by which something came how
+    /// long that takes, but not of one that has begun to carry since.
+    fn hold_told(&self, now: Instant, path: usize) -> Span {
+        let own = self.paths.get(path).map_or(UNKNOWN, |sender| sender.hold(self.useful));
+        if self.schedule.has_joined(now) { self.hold().max(own) } else { own }
     }
 
     /// Whether a path takes something of what was not begun: the nearest one always, others of bulk when no call waits, and
@@ -225,8 +251,8 @@ impl Outgoing {
             return true;
         }
         let is_tried = sender.trial_due().is_some_and(|due| due <= now);
-        let is_bulk = !self.backlog.has_sparse() && !self.backlog.is_empty();
-        is_bulk && (self.schedule.carries(path) || is_tried)
+        let may = !self.backlog.has_sparse() || self.schedule.is_beside(path);
+        may && !self.backlog.is_empty() && (self.schedule.carries(path) || is_tried)
     }
 
     /// Whether a packet leaves now: it is full, or has waited for long enough, or brings what waits for nobody.
@@ -268,6 +294,7 @@ impl Outgoing {
         else {
             return;
         };
+        let hold = hold.max(sender.hold(self.useful));
         sender.handle_report(now, report, hold, (&mut self.backlog, self.protection));
         self.decide(now);
         if let Some(round_trip) = self.carrying().filter_map(PathSender::srtt).max() {
@@ -279,25 +306,26 @@ impl Outgoing {
     pub(crate) fn due(&self, path: usize, room: usize) -> Option<Instant> {
         let sender = self.paths.get(path).filter(|sender| sender.is_open())?;
         let is_nearest = path == self.nearest();
-        let repairs = is_nearest && self.paths.iter().any(PathSender::has_retransmissions);
-        if repairs || sender.has_parity() {
+        if is_nearest && sender.has_retransmissions() || sender.has_parity() {
             return Some(Instant::ZERO);
         }
-        let carries = self.schedule.carries(path);
+        let may = !self.backlog.has_sparse() || self.schedule.is_beside(path);
+        let carries = is_nearest || may && self.schedule.carries(path);
+        let tried = sender.trial_due().filter(|_| may && self.backlog.bytes() >= room);
         let waiting = sender.packing().begun() + if carries { self.backlog.bytes() } else { 0 };
-        let full = waiting >= room && (is_nearest || !self.backlog.has_sparse());
-        let pack = if full || sender.packing().has_stash() || is_nearest && self.has_sparse() {
+        let is_urgent = is_nearest && (self.has_sparse() || self.repairs_others(path));
+        let pack = if waiting >= room || sender.packing().has_stash() || is_urgent {
             Some(Instant::ZERO)
         } else if is_nearest {
             let others = Instant::earliest(self.linger_due(), self.backlog.repeat_due());
             Instant::earliest(sender.packing().linger_due(), others)
         } else {
-            sender.packing().linger_due()
+            Instant::earliest(sender.packing().linger_due(), tried)
         };
         // Where the window is closed a report opens it.
-        let open = sender.window_due(room, self.has_sparse_for(path));
+        let open = self.window_due(path, room);
         let pack = pack.and_then(|at| Some(at.max(open?)));
-        Instant::earliest(pack, sender.block_due())
+        Instant::earliest(pack, sender.block_due(self.protection))
     }
 
     /// When what is under way has to be looked after.

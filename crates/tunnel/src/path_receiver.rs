@@ -15,7 +15,7 @@ const BLOCKS: usize = 16;
 /// All is forgotten after so much silence.
 const SILENCE: Span = Span::from_secs(10);
 /// Reports while packets come, in the time for which a datagram is waited for; and where something is missing anew.
-const REPORTS: u64 = 12;
+pub(crate) const REPORTS: u64 = 12;
 const URGENT: u64 = 48;
 const REPORT_MIN: Span = Span::from_millis(2);
 /// Bytes of arithmetic that each byte of the peer is worth, and most that were done and are not made good.
@@ -27,6 +27,13 @@ struct Block {
     of: u8,
     count: u8,
     parity: Vec<(u8, Bytes)>,
+}
+
+impl Block {
+    /// Bytes of its parity, which all has one length.
+    fn bytes(&self) -> usize {
+        self.parity.len() * self.parity.first().map_or(0, |(_, shard)| shard.len())
+    }
 }
 
 /// The arithmetic that was done for a peer and that it has not made good.
@@ -55,6 +62,8 @@ pub(crate) struct PathReceiver {
     /// Numbers are counted on beyond 32 bits.
     slots: Slots,
     blocks: BTreeMap<u64, Block>,
+    /// Most bytes of their parity.
+    most: usize,
     hold: Span,
     /// When the highest number came, and anything.
     newest_at: Instant,
@@ -73,6 +82,7 @@ impl PathReceiver {
             run,
             slots: Slots::new(0, most),
             blocks: BTreeMap::new(),
+            most,
             hold: Span::ZERO,
             newest_at: Instant::ZERO,
             heard_at: Instant::ZERO,
@@ -90,6 +100,7 @@ impl PathReceiver {
     /// So many bytes are kept from now on.
     pub(crate) fn limit(&mut self, most: usize) {
         self.slots.limit(most);
+        self.most = most;
         self.trim();
     }
 
@@ -145,7 +156,9 @@ impl PathReceiver {
         if fits {
             block.parity.push((index, Bytes::copy_from_slice(&shard)));
         }
-        while self.blocks.len() > BLOCKS {
+        while self.blocks.len() > BLOCKS
+            || self.blocks.values().map(Block::bytes).sum::<usize>() > self.most
+        {
             self.blocks.pop_first();
         }
         let complete = self.recover(first, debt);
@@ -271,6 +284,25 @@ impl PathReceiver {
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if !self.slots.is_empty() && self.heard_at + SILENCE <= now {
             self.forget(self.slots.next());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parity_of_blocks_that_nobody_can_complete_takes_no_more_than_its_part() {
+        let mut receiver = PathReceiver::new(8, 100_000);
+        for (first, index) in
+            (0..16).flat_map(|block| (0..254).map(move |index| (block * 510, index)))
+        {
+            let seq = Seq32::new(first + 255 + u32::from(index));
+            let shard = Bytes::from(vec![7; 1_400]);
+            let parity = Parity { run: 8, seq, of: 255, count: 255, index, shard };
+            receiver.handle_parity(Instant::ZERO, parity, &mut Debt::default());
+            assert!(receiver.blocks.values().map(Block::bytes).sum::<usize>() <= 100_000);
         }
     }
 }

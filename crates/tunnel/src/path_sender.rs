@@ -9,6 +9,7 @@ use crate::backlog::Backlog;
 use crate::block::{LENGTH, encode, shard_len};
 use crate::message::{PACKET_HEADER, PARITY_HEADER, Packet, Parity, Report};
 use crate::packing::{Packing, Source};
+use crate::path_receiver::REPORTS;
 use crate::protection::Protection;
 use crate::tunnel::Counters;
 use crate::under_way::{Terms, UnderWay};
@@ -16,10 +17,8 @@ use crate::window::Window;
 
 /// Most packets of a block.
 const MOST_OF: usize = 128;
-/// A block lasts this part of a round trip, but neither less nor more than the next two.
-const BLOCK_PART: u64 = 6;
+/// No block is shorter, unless it is full.
 const BLOCK_MIN: Span = Span::from_millis(5);
-const BLOCK_MAX: Span = Span::from_millis(100);
 /// A round trip before one was measured.
 const UNKNOWN: Span = Span::from_secs(1);
 /// A report may come so much later than a round trip after the last packet.
@@ -28,6 +27,9 @@ const REPORT_WAIT: Span = Span::from_millis(50);
 /// path knows by then whether it works.
 const STALLED: u32 = 4;
 const STALL: Span = Span::from_secs(3);
+
+/// Room for what is left of a datagram when the path is gone by which it began.
+const ROOM_LEFT: usize = 1_200;
 
 /// Bytes of a body in a message of so many.
 pub(crate) fn body_room(room: usize) -> usize {
@@ -42,6 +44,10 @@ pub(crate) struct PathSender {
     /// It works, as far as is known.
     is_open: bool,
     srtt: Option<Span>,
+    /// The round trip before one was measured.
+    expected: Option<Span>,
+    /// How long receivers were told to wait since something arrived, at most, and last: they report in parts of it.
+    told: [Span; 2],
     /// What was begun.
     packing: Packing,
     /// The block that is filled: its first number, bodies, and when it began.
@@ -68,6 +74,8 @@ impl PathSender {
             run,
             is_open: false,
             srtt: None,
+            expected: None,
+            told: [Span::ZERO; 2],
             packing: Packing::default(),
             first: Seq32::default(),
             bodies: Vec::new(),
@@ -130,34 +138,58 @@ impl PathSender {
         }
     }
 
-    /// It works no more. What has not arrived goes by another one, if it was sent since then.
-    pub(crate) fn close(&mut self, now: Instant, most: usize, not_before: Instant) {
-        if !std::mem::replace(&mut self.is_open, false) {
-            return;
+    /// The round trip as others have measured it.
+    pub(crate) const fn expect(&mut self, round_trip: Option<Span>) {
+        self.expected = round_trip;
+    }
+
+    fn round_trip(&self) -> Span {
+        self.srtt.or(self.expected).unwrap_or(UNKNOWN)
+    }
+
+    /// It works no more.
+    pub(crate) fn close(&mut self, now: Instant, not_before: Instant) {
+        if std::mem::replace(&mut self.is_open, false) {
+            self.leave(now, not_before);
+            self.parity.clear();
+            self.window.set(None);
         }
-        while self.pack(now, most, None, None).is_some() {}
+    }
+
+    /// What has not arrived goes by another path, if it was sent since then, and so does what was begun.
+    fn leave(&mut self, now: Instant, not_before: Instant) {
+        let hold = self.told[1];
+        while self.pack(now, body_room(ROOM_LEFT), hold, None).is_some() {}
         self.close_block(Protection::Off);
-        self.parity.clear();
         self.retransmit.extend(self.under_way.leave(not_before));
-        self.window.set(None);
     }
 
     /// How long a lost datagram is worth waiting for where nobody says how long it is `useful`.
     pub(crate) fn hold(&self, useful: Option<Span>) -> Span {
-        let round_trip = self.srtt.unwrap_or(UNKNOWN);
+        let round_trip = self.round_trip();
         useful.unwrap_or(round_trip + round_trip / 2)
     }
 
-    fn hold_millis(&self, useful: Option<Span>) -> u16 {
-        (self.hold(useful).as_nanos() / 1_000_000).min(u64::from(u16::MAX)) as u16
+    /// A packet of which the receiver is told to wait so long for what was sent before it.
+    fn packet(&mut self, seq: Seq32, hold: Span, body: Bytes) -> Packet {
+        self.told = [self.told[0].max(hold), hold];
+        let hold = (hold.as_nanos() / 1_000_000).min(u64::from(u16::MAX)) as u16;
+        Packet { run: self.run, seq, hold, body }
     }
 
-    /// A packet that is to be retransmitted, by whatever path.
-    pub(crate) fn poll_retransmit(&mut self, useful: Option<Span>) -> Option<Packet> {
+    /// A packet that is to be retransmitted, by whatever path, if that is worth it for so long after it was sent.
+    pub(crate) fn poll_retransmit(
+        &mut self,
+        now: Instant,
+        worth: Span,
+        late: bool,
+        hold: Span,
+    ) -> Option<Packet> {
+        let not_before = now.before(worth + self.late(late) * 2);
         while let Some(seq) = self.retransmit.pop_front() {
-            if let Some(body) = self.under_way.body(seq) {
+            if let Some(body) = self.under_way.body(seq, not_before) {
                 self.counters.retransmitted += 1;
-                return Some(Packet { run: self.run, seq, hold: self.hold_millis(useful), body });
+                return Some(self.packet(seq, hold, body));
             }
         }
         None
@@ -165,7 +197,7 @@ impl PathSender {
 
     /// Parity: it does not wait for the window.
     pub(crate) fn poll_parity(&mut self, now: Instant, protection: Protection) -> Option<Parity> {
-        if self.block_due().is_some_and(|due| due <= now) {
+        if self.block_due(protection).is_some_and(|due| due <= now) {
             self.close_block(protection);
         }
         let mut parity = self.parity.pop_front()?;
@@ -176,12 +208,12 @@ impl PathSender {
     }
 
     /// The next packet with the rest of what was begun and what waits in the source, if there is one; its body has at most
-    /// `most` bytes.
+    /// `most` bytes, and its receiver waits for `hold`.
     pub(crate) fn pack(
         &mut self,
         now: Instant,
         most: usize,
-        useful: Option<Span>,
+        hold: Span,
         from: Option<Source<'_>>,
     ) -> Option<Packet> {
         let next = (self.run, self.under_way.next());
@@ -193,12 +225,12 @@ impl PathSender {
         let seq = self.number(now, body.clone(), bytes);
         self.bodies.push(body.clone());
         self.counters.packets += 1;
-        Some(Packet { run: self.run, seq, hold: self.hold_millis(useful), body })
+        Some(self.packet(seq, hold, body))
     }
 
     /// Something of so many bytes is sent under the next number.
     fn number(&mut self, now: Instant, body: Bytes, bytes: u64) -> Seq32 {
-        if !self.under_way.is_open() {
+        if self.unanswered == 0 || !self.under_way.is_open() {
             (self.progress_at, self.unanswered) = (now, 0);
         }
         self.unanswered += 1;
@@ -231,11 +263,12 @@ impl PathSender {
     }
 
     /// When the block that is filled ends.
-    pub(crate) fn block_due(&self) -> Option<Instant> {
+    pub(crate) fn block_due(&self, protection: Protection) -> Option<Instant> {
         if self.bodies.len() == MOST_OF {
             return Some(Instant::ZERO);
         }
-        let span = (self.srtt.unwrap_or(UNKNOWN) / BLOCK_PART).clamp(BLOCK_MIN, BLOCK_MAX);
+        let (parts, longest) = protection.block();
+        let span = (self.round_trip() / parts).clamp(BLOCK_MIN, longest);
         (!self.bodies.is_empty()).then_some(self.began + span)
     }
 
@@ -268,7 +301,7 @@ impl PathSender {
         hold: Span,
         (backlog, protection): (&mut Backlog, Protection),
     ) {
-        let round_trip = self.srtt.unwrap_or(UNKNOWN);
+        let round_trip = self.round_trip();
         let terms = Terms { not_before: now.before(hold), round_trip, protection };
         let news = self.under_way.report(now, report, &terms);
         if let Some(round_trip) = news.round_trip {
@@ -288,6 +321,7 @@ impl PathSender {
         }
         if news.is_direct {
             (self.progress_at, self.unanswered, self.stalled_since) = (now, 0, None);
+            self.told[0] = self.told[1];
         }
         let under_way = &self.under_way;
         backlog.labels().reported(self.run, |packet| under_way.has_arrived(packet));
@@ -315,7 +349,10 @@ impl PathSender {
         match self.stalled_since {
             Some(since) => Some(since + STALL),
             None if !self.is_open || self.unanswered < STALLED => None,
-            None => self.under_way.is_open().then(|| self.progress_at + self.report_wait()),
+            None => {
+                let wait = self.report_wait() + self.told[0] / REPORTS;
+                self.under_way.is_open().then(|| self.progress_at + wait)
+            }
         }
     }
 
@@ -327,8 +364,7 @@ impl PathSender {
         self.stalled_since = self.stalled_since.is_none().then_some(now);
         (self.progress_at, self.unanswered) = (now, 0);
         if self.is_stalled() {
-            let not_before = now.before(hold + self.late(late));
-            self.retransmit.extend(self.under_way.leave(not_before));
+            self.leave(now, now.before(hold + self.late(late)));
         }
     }
 
@@ -347,13 +383,13 @@ impl PathSender {
         self.retransmit.extend(picked);
         self.forget(now, hold);
         // Where nobody answers what is under way ends some time.
-        let wait = if repairs { self.report_wait() } else { hold };
+        let wait = if repairs { self.report_wait() } else { hold.max(REPORT_WAIT) };
         self.tail_due = self.under_way.is_open().then_some(now + wait);
     }
 
     /// A report of what was sent last has come after so long.
     fn report_wait(&self) -> Span {
-        let round_trip = self.srtt.unwrap_or(UNKNOWN);
+        let round_trip = self.round_trip();
         round_trip + round_trip / 8 + REPORT_WAIT
     }
 }

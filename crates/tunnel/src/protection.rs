@@ -1,10 +1,14 @@
 //! How much parity a block gets.
 
+use bentpipe_units::Span;
+
 /// The part of blocks that may lack parity. What is lost of them is retransmitted, and until it is there nothing of its flow
 /// is handed over: a congestion controller that hears nothing for a round trip sends a burst afterwards.
 const SHORT: f64 = 0.001;
 /// Shares of losses above this are congestion or an outage: no parity helps.
 const SHARE_MAX: f64 = 0.3;
+/// With no more than this most packets of a block arrive.
+const FEW: f64 = 0.05;
 /// Most parity packets of a block.
 pub(crate) const MOST_PARITY: u8 = 120;
 
@@ -25,6 +29,15 @@ impl Protection {
     /// Whether datagrams of sparse flows go twice.
     pub(crate) fn repeats(self) -> bool {
         matches!(self, Self::Against(share) if share <= SHARE_MAX)
+    }
+
+    /// How long a block lasts: so many parts of a round trip, and no longer than this. The longer it is the less parity there
+    /// is, and where blocks seldom lack something few datagrams wait for their end.
+    pub(crate) fn block(self) -> (u64, Span) {
+        match self {
+            Self::Against(share) if share <= FEW => (4, Span::from_millis(150)),
+            _ => (6, Span::from_millis(100)),
+        }
     }
 
     /// Parity packets for a block of so many.

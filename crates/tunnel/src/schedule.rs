@@ -15,6 +15,10 @@ const WATCHED_COSTLY: Span = Span::from_secs(1);
 /// carry less than the second part of what that one carried.
 const JOINS: f64 = 0.9;
 const LEAVES: f64 = 0.8;
+/// Where each byte costs the nearest one is left less to spare.
+const LEAVES_COSTLY: f64 = 0.95;
+/// A path that is farther by less than a quarter of the nearest one's round trip is beside it.
+const BESIDE: u64 = 4;
 /// Another path is the nearest one once its round trip is less than this part, in quarters, of the one before.
 const NEARER: u64 = 3;
 /// A round trip that nobody knows.
@@ -56,6 +60,10 @@ struct Watched {
     waited: Span,
     sent: [u64; PATHS],
     carries: bool,
+    /// Until when receivers may not know that it does.
+    joins_until: Instant,
+    /// It is hardly farther than the nearest one.
+    is_beside: bool,
     /// The most that the nearest path carried in such a time, in bytes a second, and which one it is.
     most: f64,
     nearest: usize,
@@ -84,6 +92,16 @@ impl Schedule {
         path == self.nearest || self.watched[path].carries
     }
 
+    /// Whether a path is hardly farther than the nearest one, so that calls may take it as well.
+    pub(crate) const fn is_beside(&self, path: usize) -> bool {
+        path == self.nearest || self.watched[path].is_beside
+    }
+
+    /// Whether a path takes part of which the receiver may not have heard yet.
+    pub(crate) fn has_joined(&self, now: Instant) -> bool {
+        self.watched.iter().any(|watched| watched.carries && now < watched.joins_until)
+    }
+
     /// Something waits from now on, or nothing does.
     pub(crate) fn set_waits(&mut self, now: Instant, waits: bool) {
         match (waits, self.waits_since) {
@@ -106,8 +124,9 @@ impl Schedule {
         self.waited + self.waits_since.map_or(Span::ZERO, |since| now.since(since))
     }
 
-    /// Decides anew, after what is known of the paths that work, the one first that is used where nothing else counts.
-    pub(crate) fn decide(&mut self, now: Instant, paths: &[Candidate]) {
+    /// Decides anew, after what is known of the paths that work, the one first that is used where nothing else counts. What is
+    /// late by more than `useful` is of no use.
+    pub(crate) fn decide(&mut self, now: Instant, useful: Option<Span>, paths: &[Candidate]) {
         self.choose_nearest(paths);
         let Some(nearest) = paths.iter().find(|path| path.path == self.nearest) else { return };
         let (waited, sent) = (self.waited(now), self.sent);
@@ -118,6 +137,7 @@ impl Schedule {
                 continue;
             }
             let farther = path.round_trip().saturating_sub(nearest.round_trip()) / 2;
+            watched.is_beside = farther <= nearest.round_trip() / BESIDE && !path.spills;
             let least = if path.spills { WATCHED_COSTLY } else { WATCHED_MIN };
             let span = now.since(watched.since);
             if span < (farther * WATCHED).max(least) {
@@ -135,13 +155,18 @@ impl Schedule {
             watched.nearest = nearest.path;
             watched.most =
                 if is_other || !before.carries { carried } else { before.most.max(carried) };
-            watched.carries = if !is_near && !is_worth {
+            let is_late = useful.is_some_and(|useful| farther > useful);
+            let leaves = if path.spills { LEAVES_COSTLY } else { LEAVES };
+            watched.carries = if is_late || !is_near && !is_worth {
                 false
             } else if before.carries {
-                (0..PATHS).map(bytes).sum::<f64>() >= LEAVES * watched.most
+                (0..PATHS).map(bytes).sum::<f64>() >= leaves * watched.most
             } else {
                 each(waited.saturating_sub(before.waited).as_secs_f64()) >= JOINS
             };
+            if watched.carries && !before.carries {
+                watched.joins_until = now + path.round_trip() * 2;
+            }
         }
     }
 
@@ -186,7 +211,7 @@ mod tests {
     fn the_nearest_path_that_works_and_costs_nothing_is_taken_and_kept_for_a_little() {
         let mut schedule = Schedule::default();
         let mut nearest = |paths: &[Candidate]| {
-            schedule.decide(at(0), paths);
+            schedule.decide(at(0), None, paths);
             schedule.nearest()
         };
         let unknown = Candidate { round_trip: None, ..FAR };
@@ -210,10 +235,10 @@ mod tests {
         for step in 0..secs * 100 {
             let now = from * 1_000 + step * 10;
             schedule.set_waits(at(now), true);
-            schedule.decide(at(now), paths);
+            schedule.decide(at(now), None, paths);
             schedule.sent(3, bytes);
             schedule.set_waits(at(now + part / 10), part == 100);
-            schedule.decide(at(now + part / 10), paths);
+            schedule.decide(at(now + part / 10), None, paths);
         }
     }
 
@@ -258,7 +283,7 @@ mod tests {
             assert!(!schedule.carries(2));
             schedule.set_waits(at(1_000), true);
             for now in (1_000..1_050).step_by(10) {
-                schedule.decide(at(now), &[NEAR, second]);
+                schedule.decide(at(now), None, &[NEAR, second]);
             }
             assert_eq!(schedule.carries(2), at_once, "{second:?}");
             go(&mut schedule, (2, 3), (100, 1_000), &[NEAR, second]);

@@ -67,7 +67,7 @@ impl Tunnel {
         self.outgoing.set_protection(protection);
     }
 
-    /// These paths work, of 8 at most, the first one being used where nothing else counts; at the beginning path 0 alone does.
+    /// These paths work, numbered from 0 to 7, the first one being used where nothing else counts; at the beginning path 0 alone does.
     /// What was sent by others and has not arrived goes by the nearest one of these.
     pub fn set_paths(&mut self, now: Instant, paths: &[(usize, PathPlan)]) {
         self.outgoing.set_paths(now, paths);

@@ -151,10 +151,11 @@ impl UnderWay {
         self.blocks.push_back(Block { first, of, parity });
     }
 
-    /// The body of a packet that is retransmitted now, if somebody still misses it.
-    pub(crate) fn body(&self, seq: Seq32) -> Option<Bytes> {
+    /// The body of a packet that is retransmitted now, if it was sent since then and somebody still misses it.
+    pub(crate) fn body(&self, seq: Seq32, not_before: Instant) -> Option<Bytes> {
         let sent = self.get(seq)?;
-        (!sent.arrived && !sent.body.is_empty()).then(|| sent.body.clone())
+        let is_missing = !sent.arrived && !sent.body.is_empty();
+        (is_missing && sent.at >= not_before).then(|| sent.body.clone())
     }
 
     /// Whether a packet has arrived; none where that is forgotten.

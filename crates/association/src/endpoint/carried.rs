@@ -116,11 +116,16 @@ impl Carried {
         self.used && self.tunnel.is_ready(now, path, room)
     }
 
+    /// The path of calls.
+    pub(super) const fn nearest(&self) -> usize {
+        self.tunnel.nearest()
+    }
+
     /// Its weight among those that share a link: that of a bulk flow for each of its flows, and more than theirs where a
-    /// call waits.
-    pub(super) fn weight(&self) -> u32 {
+    /// call waits for the nearest one.
+    pub(super) fn weight(&self, is_nearest: bool) -> u32 {
         let flows = self.tunnel.flows_waiting().clamp(1, AHEAD as usize) as u32;
-        if self.tunnel.is_urgent() { AHEAD } else { flows }
+        if is_nearest && self.tunnel.is_urgent() { AHEAD } else { flows }
     }
 
     /// When it has to be looked after but for what leaves as soon as there is room.

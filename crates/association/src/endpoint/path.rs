@@ -48,7 +48,7 @@ pub(super) struct PathProbeAnswer {
 #[derive(Debug)]
 pub(super) struct Path {
     route: Route,
-    /// The link of the host that monitors the paths, and whether each byte costs there.
+    /// The link of the host that monitors the paths, and how it may be used.
     link: usize,
     plan: LinkPlan,
     /// The round-trip time that the peer tells; zero where it does not.

@@ -153,7 +153,8 @@ impl<'a> PeerContext<'a> {
             if let Some(own) = &mut association.shapers[link] {
                 association.carried.leave_window(path);
                 if association.carried.is_ready(now, path, room) {
-                    own.wake_datagrams(association.carried.weight());
+                    let is_nearest = path == association.carried.nearest();
+                    own.wake_datagrams(association.carried.weight(is_nearest));
                     self.egress.wake(link, own);
                 }
             } else {

@@ -210,7 +210,7 @@ impl PeerContext<'_> {
                 }
                 Member::Datagrams => {
                     let sent = self.send_datagrams(now, link);
-                    (sent, self.association.carried().weight())
+                    (sent, self.datagrams_weight(link))
                 }
             };
             let own = self.association.shapers[link].as_mut()?;
@@ -234,13 +234,21 @@ impl PeerContext<'_> {
         }
     }
 
+    /// The weight of datagrams among those that share a link.
+    fn datagrams_weight(&self, link: usize) -> u32 {
+        let carried = &self.association.carried;
+        let nearest = self.association.paths.get(carried.nearest());
+        carried.weight(nearest.link() == link)
+    }
+
     /// Sends what the tunnel has for a link; false when it has nothing.
     fn send_datagrams(&mut self, now: Instant, link: usize) -> bool {
         let association = &mut *self.association;
         let paths = association.carried.paths();
         let by_link = |path: &usize| association.paths.get(*path).link() == link;
-        let path = paths.into_iter().find(by_link);
-        path.is_some_and(|path| association.send_tunnelled(now, path, self.egress.outbox()))
+        // A peer may say of several that they begin with one link.
+        let paths: Vec<usize> = paths.into_iter().filter(by_link).collect();
+        paths.into_iter().any(|path| association.send_tunnelled(now, path, self.egress.outbox()))
     }
 
     /// Sends the next segment of a connection; false when it has none.

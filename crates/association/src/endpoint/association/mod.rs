@@ -292,10 +292,11 @@ impl Association {
         if let Some(own) = &self.shapers[link] {
             return Some(own.link().carried());
         }
-        let learned = self.prober.learned(path).map(|learned| learned.known);
-        let observed = || self.shared[path].as_ref()?.observed().map(|(_, known)| known);
-        let known = learned.or_else(observed).or(self.before.paths[link]);
-        known.map(|known| known.rate)
+        // What was sent by it counts, as what a train has found may be old.
+        let observed = self.shared[path].as_ref().and_then(SharedPath::observed);
+        let known = observed.map(|(_, known)| known);
+        let learned = || self.prober.learned(path).map(|learned| learned.known);
+        known.or_else(learned).or(self.before.paths[link]).map(|known| known.rate)
     }
 
     /// Bytes of a message of the tunnel that a path carries in a datagram.
