@@ -39,10 +39,11 @@ impl Reordering {
         self.lost += segments;
     }
 
-    /// So many that were taken for lost arrived all the same. `shortest` is the shortest round trip.
-    pub(super) fn came(&mut self, now: Instant, segments: u64, shortest: Span) {
+    /// So many that were taken for lost arrived all the same, and so many that were not because the window is as long as it is.
+    /// `shortest` is the shortest round trip.
+    pub(super) fn came(&mut self, now: Instant, segments: u64, awaited: u64, shortest: Span) {
         self.late += segments;
-        self.is_fresh |= segments > 0;
+        self.is_fresh |= segments + awaited > 0;
         if now.since(self.round_began) < shortest {
             return;
         }
@@ -80,7 +81,7 @@ mod tests {
     fn rounds(reordering: &mut Reordering, from: u64, count: u64, lost: u64, late: u64) {
         for n in from..from + count {
             reordering.lost(lost);
-            reordering.came(Instant::ZERO + TRIP * (n + 1), late, TRIP);
+            reordering.came(Instant::ZERO + TRIP * (n + 1), late, 0, TRIP);
         }
     }
 
@@ -114,6 +115,19 @@ mod tests {
         let left = reordering.window();
         assert!(left > Span::from_millis(15) && left < Span::from_millis(25), "{left:?}");
         rounds(&mut reordering, 23, 60, 0, 0);
+        assert_eq!(reordering.window(), Span::ZERO);
+    }
+
+    #[test]
+    fn the_window_stays_as_long_as_segments_come_for_which_it_waits() {
+        let mut reordering = Reordering::default();
+        rounds(&mut reordering, 0, 3, 50, 7);
+        let window = reordering.window();
+        for n in 3..500 {
+            reordering.came(Instant::ZERO + TRIP * (n + 1), 0, 1, TRIP);
+        }
+        assert_eq!(reordering.window(), window);
+        rounds(&mut reordering, 500, 200, 0, 0);
         assert_eq!(reordering.window(), Span::ZERO);
     }
 

@@ -230,7 +230,8 @@ impl Sender {
             self.payload.acknowledged(oldest, done.segments, done.repaired, self.cache.next());
             self.buffer.acknowledge(self.buffer.sent() - self.cache.bytes() as u64);
             if self.config.selective {
-                self.delivery.reordering().came(now, u64::from(done.late), shortest);
+                let (late, awaited) = (u64::from(done.late), u64::from(done.awaited));
+                self.delivery.reordering().came(now, late, awaited, shortest);
             }
         }
         done
@@ -242,26 +243,33 @@ impl Sender {
         let age = self.rtt.srtt() * u64::from(self.polls.backoff());
         let rule = self.config.stat_rule;
         let late = self.delivery.reordering().window();
-        // What a USTAT tells of had arrived half a round trip ago.
-        let overtaken = now.before(self.rtt.min() + late);
         self.picked.clear();
         for gap in &report.gaps {
+            // What arrived behind the gap, and when it was sent: what was sent long enough before that is no more late.
+            let behind = self.cache.get(report.next.plus(u32::from(gap.upper)));
+            let behind = behind.filter(|entry| entry.retransmissions == 0);
+            let overtaken = behind.map_or(Instant::ZERO, |entry| entry.last_sent.before(late));
             for offset in gap.lower..gap.upper {
                 let seq = report.next.plus(u32::from(offset));
                 if !seq.is_before(self.credit_edge) {
                     // The peer has no room for it any more: what it says is no sign of a loss.
                     return;
                 }
-                let Some(entry) = self.cache.get(seq) else { continue };
+                let Some(entry) = self.cache.get_mut(seq) else { continue };
                 let valid = match (report.kind, rule) {
                     (ReportKind::Ustat, _) => {
                         let may_be_late = !late.is_zero() && entry.last_sent > overtaken;
+                        entry.awaited |= may_be_late;
                         entry.retransmissions == 0 && !entry.queued && !may_be_late
                     }
                     (ReportKind::Stat, StatRule::Elapsed) => {
                         now.since(entry.last_sent) + ROUNDING >= age
                     }
-                    (ReportKind::Stat, StatRule::Poll) => entry.last_sent + late <= poll_sent,
+                    (ReportKind::Stat, StatRule::Poll) => {
+                        let may_be_late = entry.last_sent + late > poll_sent;
+                        entry.awaited |= may_be_late && entry.last_sent <= poll_sent;
+                        !may_be_late
+                    }
                 };
                 if valid {
                     // What waits to be retransmitted was found before.

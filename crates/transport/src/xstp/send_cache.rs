@@ -22,6 +22,8 @@ pub(super) struct Entry {
     pub(super) copied: bool,
     /// It waits to be retransmitted.
     pub(super) queued: bool,
+    /// A report missed it when it may only have been late.
+    pub(super) awaited: bool,
 }
 
 /// What an acknowledgement took out of the cache.
@@ -31,10 +33,12 @@ pub(super) struct Acknowledged {
     pub(super) bytes: usize,
     /// Segments.
     pub(super) segments: u32,
-    /// Those among them that had been retransmitted.
+    /// Those among them that had been retransmitted, and not only because they were late.
     pub(super) repaired: u32,
     /// Those that arrived before a retransmission of them could: they had been taken for lost, and were late.
     pub(super) late: u32,
+    /// Those that a report had missed and that came without a retransmission, as they were waited for.
+    pub(super) awaited: u32,
     /// The latest time at which one of them was sent.
     pub(super) newest: Option<Instant>,
 }
@@ -87,6 +91,7 @@ impl SendCache {
             copies: 0,
             copied: false,
             queued: false,
+            awaited: false,
         });
     }
 
@@ -108,12 +113,14 @@ impl SendCache {
         for _ in 0..count {
             let Some(entry) = self.entries.pop_front() else { break };
             done.bytes += usize::from(entry.len);
-            done.repaired += u32::from(entry.retransmissions > 0);
-            done.late += u32::from(match entry.retransmissions {
+            let was_late = match entry.retransmissions {
                 0 => entry.queued,
                 1 => !entry.copied && entry.last_sent > known,
                 _ => false, // One of several has arrived.
-            });
+            };
+            done.late += u32::from(was_late);
+            done.repaired += u32::from(entry.retransmissions > 0 && !was_late);
+            done.awaited += u32::from(entry.awaited && entry.retransmissions == 0 && !entry.queued);
             done.newest = done.newest.max(Some(entry.last_sent));
         }
         self.oldest = self.oldest.plus(count);
@@ -152,9 +159,22 @@ mod tests {
         let done = cache.acknowledge(first.plus(4), Instant::from_nanos(5));
         assert_eq!(
             (done.segments, done.repaired, done.late),
-            (4, 2, 2),
+            (4, 1, 2),
             "the second and the third"
         );
+    }
+
+    #[test]
+    fn what_was_waited_for_and_came_was_awaited_unless_it_was_retransmitted() {
+        let first = Seq32::new(0);
+        let mut cache = SendCache::new(first);
+        for n in 0..4 {
+            cache.push(n, 1, Instant::ZERO);
+            cache.get_mut(first.plus(n as u32)).expect("it was sent").awaited = n > 0;
+        }
+        cache.get_mut(first.plus(1)).expect("it was sent").retransmissions = 1;
+        cache.get_mut(first.plus(2)).expect("it was sent").queued = true;
+        assert_eq!(cache.acknowledge(first.plus(4), Instant::ZERO).awaited, 1);
     }
 
     #[test]
@@ -166,7 +186,7 @@ mod tests {
         }
         assert_eq!((cache.len(), cache.bytes(), cache.next()), (3, 6, Seq32::new(2)));
         let newest = Some(Instant::from_nanos(1));
-        let done = Acknowledged { bytes: 4, segments: 2, repaired: 0, late: 0, newest };
+        let done = Acknowledged { bytes: 4, segments: 2, newest, ..Acknowledged::default() };
         assert_eq!(cache.acknowledge(first.plus(2), Instant::ZERO), done);
         assert_eq!((cache.oldest(), cache.len(), cache.bytes()), (Seq32::new(1), 1, 2));
         assert!(cache.get(first).is_none() && cache.get(Seq32::new(1)).is_some());
