@@ -12,7 +12,7 @@ use bentpipe_net::gateway::Gateway;
 use bentpipe_testkit::pattern;
 use bentpipe_units::Span;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
 use gateways::{OPEN, Site, free, server};
 use links::Link;
@@ -37,6 +37,51 @@ async fn round(tcp: &mut TcpStream, len: usize) {
     };
     tokio::time::timeout(LONG, both).await.expect("in time");
     assert!(back == data);
+}
+
+/// A server that sends back every datagram.
+async fn echo_of_datagrams() -> SocketAddr {
+    let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
+    let address = socket.local_addr().expect("an address");
+    tokio::spawn(async move {
+        let mut buffer = [0; 2_000];
+        while let Ok((len, from)) = socket.recv_from(&mut buffer).await {
+            let _ = socket.send_to(&buffer[..len], from).await;
+        }
+    });
+    address
+}
+
+/// Sends datagrams of 1,000 bytes to a port, so many each 10 ms, until so many came back, each as it was sent and once.
+async fn talk(client: &UdpSocket, each: usize, count: usize) {
+    let mut came = vec![false; 100_000];
+    let (mut sent, mut answers) = (0_u32, 0);
+    let mut buffer = [0; 2_000];
+    let talking = async {
+        let mut beat = tokio::time::interval(Duration::from_millis(10));
+        while answers < count {
+            tokio::select! {
+                _ = beat.tick() => {
+                    for _ in 0..each {
+                        let number = &sent.to_be_bytes()[..];
+                        let bytes = [number, &pattern(996)].concat();
+                        let _ = client.send(&bytes).await;
+                        sent += 1;
+                    }
+                }
+                Ok(len) = client.recv(&mut buffer) => {
+                    let (number, rest) = buffer[..len].split_first_chunk().expect("a number");
+                    let place = u32::from_be_bytes(*number) as usize;
+                    // What was said before comes from a talk before.
+                    if rest == &pattern(996)[..] && place < sent as usize {
+                        assert!(!std::mem::replace(&mut came[place], true), "{place} twice");
+                        answers += 1;
+                    }
+                }
+            }
+        }
+    };
+    tokio::time::timeout(LONG, talking).await.expect("answers");
 }
 
 /// What a gateway says of its only peer, once `is` holds.
@@ -179,6 +224,37 @@ async fn a_bonded_flow_uses_both_links_at_once_and_outlives_either_of_them() {
     near.end();
     round(&mut tcp, 5_000_000).await;
     assert_eq!(terminal.counters().cut.load(std::sync::atomic::Ordering::Relaxed), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bonded_flow_of_udp_uses_both_links_at_once_and_outlives_either_of_them() {
+    let to = echo_of_datagrams().await;
+    let [first, second, at] = free().await;
+    let tunnel = "udp = \"tunnel\"";
+    let terminal = format!("{tunnel}\nouter = \"udp\"\n[backup]\nbond = true");
+    let settings = [&*terminal, &format!("{tunnel}\n{OPEN}\n[backup]")];
+    let forward = format!("[[forward]]\nlisten = \"{at}\"\nprotocol = \"udp\"\nto = \"{to}\"");
+    let site = Site::new("127.0.0.1:9", Some(first), settings).await;
+    let site = site.with_peer(&format!("backup = \"{second}\"")).with_peer(&forward);
+    let link = |listen, millis| Link::new(listen, site.udp, 6, Span::from_millis(millis), 0.0);
+    let (near, far) = (link(first, 10), link(second, 15));
+    let (_hub, terminal) = (site.hub(), site.terminal());
+    until(&terminal, |peer| peer.up).await;
+    // One socket for each talk: what comes late of one is nothing to the next one.
+    let client = async || {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
+        socket.connect(at).await.expect("a destination");
+        socket
+    };
+    // The second link has answered three times by the end of this.
+    talk(&client().await, 10, 4_000).await;
+    let carried = far.end().bytes;
+    assert!(carried > 300_000, "{carried} bytes by the second link");
+    talk(&client().await, 2, 300).await;
+    let _far = link(second, 15);
+    talk(&client().await, 2, 800).await;
+    near.end();
+    talk(&client().await, 2, 300).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
