@@ -100,6 +100,16 @@ def jitter(rate, delay, by):
     return drawn
 
 
+def late(rate, delay, by):
+    """A tenth of the packets come so much later."""
+
+    def drawn(seed):
+        draw = random.Random(seed)
+        return [(0.001 * n, rate if n == 0 else None, delay + by * (draw.random() < 0.1)) for n in range(60000)]
+
+    return drawn
+
+
 def fade(rate, delay):
     return [(0, rate, delay), (20, rate / 5, None), (40, rate, None), (300, rate, None)]
 
@@ -132,6 +142,7 @@ ROWS = [
     Row("GEO 10, bursts that take 20 %", *GEO, settings=bursts(0.20)),
     Row("GEO 10, jitter of 30 ms", *GEO, steps=jitter(10e6, 0.3, 0.03)),
     Row("GEO 10, jitter of 30 ms, reordering", *GEO, steps=jitter(10e6, 0.3, 0.03), reorder=True),
+    Row("GEO 10, a tenth 20 ms late", *GEO, steps=late(10e6, 0.3, 0.02), reorder=True),
     Row("GEO 10, in a fade to a fifth", *GEO_LONG, steps=fade(10e6, 0.3), seen=(26, 40), seen_rate=2.0),
     Row("GEO 10, 2 to 10 s after the fade", *GEO_LONG, steps=fade(10e6, 0.3), seen=(42, 50)),
     Row("GEO 10, 2 to 20 s after 200 ms more", *GEO_LONG, steps=longer(10e6, 0.3, 0.2), seen=(22, 40)),
