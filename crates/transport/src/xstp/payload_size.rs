@@ -3,7 +3,7 @@
 //! Noise that hits every bit alike loses long packets more often than short ones, and the best length
 //! follows from the rate of loss. Losses that do not depend on the length look the same at first, so
 //! that each step is a test: if the losses do not fall with the length as bit errors would have it, the
-//! segments become long again.
+//! segments become long again. Segments that are lost in a row are counted once: bit errors lose them one by one.
 
 use bentpipe_units::Seq32;
 
@@ -65,7 +65,7 @@ impl PayloadSize {
         self.test = None;
     }
 
-    /// Segments from `oldest` on were acknowledged; so many of them had been retransmitted. New ones begin
+    /// Segments from `oldest` on were acknowledged; so many runs of them had been retransmitted. New ones begin
     /// with `next`. True when the length changed.
     pub(super) fn acknowledged(
         &mut self,
@@ -83,7 +83,9 @@ impl PayloadSize {
         if self.judged < SAMPLE && !many_lost {
             return false;
         }
-        let share = f64::from(self.lost) / f64::from(self.judged);
+        // Of segments that are lost with a probability of p, each by itself, p (1 - p) begin a run.
+        let runs = f64::from(self.lost) / f64::from(self.judged);
+        let share = (1.0 - libm::sqrt((1.0 - 4.0 * runs).max(0.0))) / 2.0;
         if self.judged >= SAMPLE {
             (self.judged, self.lost) = (0, 0);
             self.rest = self.rest.saturating_sub(1);
@@ -148,7 +150,9 @@ mod tests {
         let mut seq = Seq32::new(0);
         let mut owed = 0.0;
         for _ in 0..samples * SAMPLE / 64 {
-            owed += 64.0 * share(sizes.get());
+            let share = share(sizes.get());
+            // Runs of segments that are lost one by one.
+            owed += 64.0 * share * (1.0 - share);
             let repaired = owed as u32;
             owed -= f64::from(repaired);
             sizes.acknowledged(seq, 64, repaired, seq.plus(64));
@@ -182,6 +186,17 @@ mod tests {
         let mut sizes = sizes();
         let seen = run(&mut sizes, 16, |_| 0.12);
         assert_eq!((seen.len(), sizes.get()), (3, 1400), "one test: {seen:?}");
+    }
+
+    #[test]
+    fn a_fifth_that_is_lost_ten_in_a_row_leaves_segments_long() {
+        let mut sizes = sizes();
+        let mut seq = Seq32::new(0);
+        for _ in 0..500 {
+            sizes.acknowledged(seq, 50, 1, seq.plus(50));
+            seq = seq.plus(50);
+            assert_eq!(sizes.get(), 1400);
+        }
     }
 
     #[test]

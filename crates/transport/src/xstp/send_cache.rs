@@ -33,7 +33,7 @@ pub(super) struct Acknowledged {
     pub(super) bytes: usize,
     /// Segments.
     pub(super) segments: u32,
-    /// Those among them that had been retransmitted, and not only because they were late.
+    /// Runs of those among them that had been retransmitted, and not only because they were late.
     pub(super) repaired: u32,
     /// Those that arrived before a retransmission of them could: they had been taken for lost, and were late.
     pub(super) late: u32,
@@ -49,12 +49,14 @@ pub(super) struct SendCache {
     entries: VecDeque<Entry>,
     oldest: Seq32,
     bytes: usize,
+    /// The last one that was acknowledged had been retransmitted.
+    repaired: bool,
 }
 
 impl SendCache {
     /// An empty cache; `first` is the number of the first segment to be sent.
     pub(super) fn new(first: Seq32) -> Self {
-        Self { entries: VecDeque::new(), oldest: first, bytes: 0 }
+        Self { entries: VecDeque::new(), oldest: first, bytes: 0, repaired: false }
     }
 
     /// VT(A): the oldest unacknowledged number.
@@ -119,7 +121,9 @@ impl SendCache {
                 _ => false, // One of several has arrived.
             };
             done.late += u32::from(was_late);
-            done.repaired += u32::from(entry.retransmissions > 0 && !was_late);
+            let repaired = entry.retransmissions > 0 && !was_late;
+            done.repaired += u32::from(repaired && !self.repaired);
+            self.repaired = repaired;
             done.awaited += u32::from(entry.awaited && entry.retransmissions == 0 && !entry.queued);
             done.newest = done.newest.max(Some(entry.last_sent));
         }
@@ -162,6 +166,21 @@ mod tests {
             (4, 1, 2),
             "the second and the third"
         );
+    }
+
+    #[test]
+    fn segments_that_were_lost_in_a_row_are_one_run_also_over_two_acknowledgements() {
+        let first = Seq32::new(0);
+        let mut cache = SendCache::new(first);
+        for n in 0..9 {
+            cache.push(n, 1, Instant::ZERO);
+            let is_lost = [1, 2, 3, 4, 6].contains(&n);
+            let entry = cache.get_mut(first.plus(n as u32)).expect("it was sent");
+            entry.retransmissions = u32::from(is_lost);
+        }
+        let late = Instant::from_nanos(1);
+        assert_eq!(cache.acknowledge(first.plus(3), late).repaired, 1);
+        assert_eq!(cache.acknowledge(first.plus(9), late).repaired, 1, "the sixth");
     }
 
     #[test]
