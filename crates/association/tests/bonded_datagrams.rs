@@ -17,7 +17,7 @@ use bentpipe_wire::Ecn;
 use bytes::Bytes;
 use proptest::prelude::*;
 
-use world::{CLIENT, SERVER, World, address, backup, key, secs};
+use world::{CLIENT, SERVER, World, address, backup, secs};
 
 /// Time for which a datagram may wait for a link.
 const QUEUE: Span = Span::from_millis(60);
@@ -35,7 +35,10 @@ type Ways = Rc<[[Way; 2]; 2]>;
 
 /// A client with links of 20 and 10 Mbit/s to the server, 25 and 30 ms long.
 fn world(second: LinkPlan) -> (World, Ways) {
-    let mut world = World::new();
+    bonded(World::new(), second)
+}
+
+fn bonded(mut world: World, second: LinkPlan) -> (World, Ways) {
     let ways = Ways::default();
     let seen = ways.clone();
     world.over = Some(Box::new(move |to, len, now| {
@@ -52,20 +55,25 @@ fn world(second: LinkPlan) -> (World, Ways) {
         way.free_at.set(free_at + rate.time_for(bytes));
         Some(way.free_at.get().since(now) + Span::from_millis([25, 30][link]))
     }));
+    begin(&mut world, second);
+    world.run(secs(5));
+    (world, ways)
+}
+
+/// Both hosts have the settings of a bond, and the client connects.
+fn begin(world: &mut World, second: LinkPlan) {
     let path =
         |link, to| PlannedPath { route: Route { outer: Outer::Udp, ..Route::from(to) }, link };
     let paths = vec![path(0, address(SERVER)), path(1, backup(SERVER))];
     let mut links = [LinkPlan::default(); LINKS];
     links[1] = second;
-    let plan = Plan { paths, links, multipath: Multipath::Bond };
-    world.endpoints[CLIENT].plan(key(2).public(), plan);
+    let (plan, peer) = (Plan { paths, links, multipath: Multipath::Bond }, world.peer_of(CLIENT));
+    world.endpoints[CLIENT].plan(peer, plan);
     for end in [CLIENT, SERVER] {
         let window = Some(Tuning::default().config().expect("settings"));
         world.endpoints[end].set_datagrams(Datagrams { window, ..Datagrams::default() });
     }
     world.connect();
-    world.run(secs(5));
-    (world, ways)
 }
 
 /// What came of a flow: times and numbers.
@@ -137,6 +145,30 @@ fn a_flow_goes_on_by_the_other_link_when_one_is_cut_and_uses_both_when_it_is_bac
         let (next, _) = send(&mut world, from, 30, secs(10), next);
         let (_, came) = send(&mut world, from, 25, secs(5), next);
         assert!(mbit(&came, secs(5)) > 23.0, "{from} {cut}: {}", mbit(&came, secs(5)));
+    }
+}
+
+#[test]
+fn a_flow_uses_both_links_after_either_host_was_started_anew_whoever_has_the_larger_key() {
+    for world in World::of_both_orders() {
+        let (mut world, ways) = bonded(world, LinkPlan::default());
+        for restarted in [SERVER, CLIENT] {
+            // In the middle of a flow.
+            send(&mut world, SERVER, 30, secs(2), 0);
+            world.restart(restarted);
+            begin(&mut world, LinkPlan::default());
+            // Whoever goes on finds out by silence.
+            world.run(secs(20));
+            for from in [CLIENT, SERVER] {
+                send(&mut world, from, 30, secs(8), 0);
+                let before = ways[1][from].bytes.get();
+                let (_, came) = send(&mut world, from, 25, secs(4), 1 << 20);
+                let numbers: BTreeSet<u32> = came.iter().map(|(_, number)| *number).collect();
+                assert!(mbit(&came, secs(4)) > 23.0, "{from}: {}", mbit(&came, secs(4)));
+                assert!(numbers.len() == came.len() && numbers.first() >= Some(&(1 << 20)));
+                assert!(ways[1][from].bytes.get() - before > 1_000_000, "{from}");
+            }
+        }
     }
 }
 
