@@ -9,12 +9,10 @@ use crate::packing::{LINGER, Source};
 use crate::path_sender::{PathSender, body_room};
 use crate::protection::Protection;
 use crate::record::Datagram;
-use crate::schedule::{Candidate, PATHS, PathPlan, Schedule};
+use crate::schedule::{Candidate, PATHS, PathPlan, Schedule, UNKNOWN};
 use crate::tunnel::Counters;
 use crate::window::Window;
 
-/// A round trip before one was measured.
-const UNKNOWN: Span = Span::from_secs(1);
 /// What is sent.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
@@ -264,7 +262,7 @@ impl Outgoing {
         waiting >= most
             || sender.packing().has_stash()
             || due(sender.packing().linger_due())
-            || is_nearest && (self.has_sparse_for(path) || due(self.linger_due()))
+            || is_nearest && (self.has_sparse() || due(self.linger_due()))
             || is_nearest && due(self.backlog.repeat_due())
     }
 
@@ -277,13 +275,10 @@ impl Outgoing {
         self.backlog.flows_waiting()
     }
 
-    fn has_sparse_for(&self, path: usize) -> bool {
-        self.backlog.has_sparse()
-            || self.paths.get(path).is_some_and(|sender| sender.packing().has_sparse())
-    }
-
+    /// Whether a call waits for the nearest path.
     pub(crate) fn has_sparse(&self) -> bool {
-        self.has_sparse_for(self.nearest())
+        let nearest = self.paths.get(self.nearest());
+        self.backlog.has_sparse() || nearest.is_some_and(|sender| sender.packing().has_sparse())
     }
 
     /// The peer tells what arrived.

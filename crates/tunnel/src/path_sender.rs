@@ -11,6 +11,7 @@ use crate::message::{PACKET_HEADER, PARITY_HEADER, Packet, Parity, Report};
 use crate::packing::{Packing, Source};
 use crate::path_receiver::REPORTS;
 use crate::protection::Protection;
+use crate::schedule::UNKNOWN;
 use crate::tunnel::Counters;
 use crate::under_way::{Terms, UnderWay};
 use crate::window::Window;
@@ -19,8 +20,6 @@ use crate::window::Window;
 const MOST_OF: usize = 128;
 /// No block is shorter, unless it is full.
 const BLOCK_MIN: Span = Span::from_millis(5);
-/// A round trip before one was measured.
-const UNKNOWN: Span = Span::from_secs(1);
 /// A report may come so much later than a round trip after the last packet.
 const REPORT_WAIT: Span = Span::from_millis(50);
 /// A path stalls where no report came of so many that were sent by it, and is tried anew after so long: whoever watches the

@@ -7,7 +7,7 @@ use bentpipe_units::Span;
 const SHORT: f64 = 0.001;
 /// Shares of losses above this are congestion or an outage: no parity helps.
 const SHARE_MAX: f64 = 0.3;
-/// With no more than this most packets of a block arrive.
+/// Up to this share of losses blocks are long.
 const FEW: f64 = 0.05;
 /// Most parity packets of a block.
 pub(crate) const MOST_PARITY: u8 = 120;

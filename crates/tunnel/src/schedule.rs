@@ -22,7 +22,7 @@ const BESIDE: u64 = 4;
 /// Another path is the nearest one once its round trip is less than this part, in quarters, of the one before.
 const NEARER: u64 = 3;
 /// A round trip that nobody knows.
-const UNKNOWN: Span = Span::from_secs(1);
+pub(crate) const UNKNOWN: Span = Span::from_secs(1);
 
 /// What is known of a path besides what its packets tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -96,7 +96,7 @@ fn a_pause_is_no_stall_although_parity_was_lost_before_it() {
     for tunnel in [&mut here, &mut there] {
         tunnel.set_paths(at(0), &[plan(0, 50), plan(1, 60)]);
     }
-    let (mut forth, mut back, mut parity) = (Vec::new(), Vec::new(), 0);
+    let (mut out, mut back, mut parity) = (Vec::new(), Vec::new(), 0);
     for millis in 0..3_000 {
         let now = at(millis);
         if millis % 150 == 0 {
@@ -108,13 +108,13 @@ fn a_pause_is_no_stall_although_parity_was_lost_before_it() {
             assert_eq!(path, 0);
             parity += usize::from(matches!(message, Message::Parity(_)));
             if !matches!(message, Message::Parity(_)) || parity % 10 != 0 {
-                forth.push((millis + 25, message));
+                out.push((millis + 25, message));
             }
         }
         while let Some(report) = there.poll_report(now) {
             back.push((millis + 25, report));
         }
-        for (way, to) in [(&mut forth, &mut there), (&mut back, &mut here)] {
+        for (way, to) in [(&mut out, &mut there), (&mut back, &mut here)] {
             for (_, message) in way.extract_if(.., |(due, _)| *due == millis) {
                 to.handle_message(now, Ecn::NotCapable, message);
             }
