@@ -5,37 +5,18 @@ asks for one each three seconds, the first one a minute after the gateways began
 BENTPIPE is the program; target/dist/bentpipe without it."""
 
 import argparse
-import json
-import os
-import pathlib
-import subprocess
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-PROGRAM = os.environ.get("BENTPIPE", str(ROOT / "target/dist/bentpipe"))
+from shared_links import LINES, simulate
+
 OBJECTS = 100
 
-LINKS = """
-name = "objects"
-seed = {seed}
-duration = "400 s"
-nodes = ["client", "terminal", "hub", "server"]
-
-[links.lan]
-between = ["client", "terminal"]
-delay = "100 us"
-
-[links.internet]
-between = ["hub", "server"]
-delay = "100 us"
-
-[links.satellite]
-between = ["hub", "terminal"]
-rate = "10 Mbit/s"
+LINK = """rate = "10 Mbit/s"
 delay = "300 ms"
 queue = "750 kB"
-ber = {ber}
+ber = {ber}"""
 
+GATEWAYS = """
 [gateway.terminal]
 node = "terminal"
 {rate}
@@ -59,14 +40,11 @@ start = "{start} s"
 def seconds(mode, ber, seed):
     """What the objects took, the quickest first."""
     rate = 'rate = "10 Mbit/s"' if mode == "dedicated" else ""
-    text = LINKS.format(seed=seed, ber=ber, rate=rate)
+    text = LINES.format(seed=seed, duration=400, link=LINK.format(ber=ber)) + GATEWAYS.format(rate=rate)
     text += "".join(OBJECT.format(number=n, start=60 + 3 * n) for n in range(OBJECTS))
     with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder) / "objects.toml"
-        file.write_text(text, encoding="utf-8")
-        run = subprocess.run([PROGRAM, "run", str(file), "--json"], capture_output=True, text=True, check=True)
-    flows = json.loads(run.stdout)["flows"]
-    return sorted(flow["connection_time"] if flow["complete"] else float("inf") for flow in flows)
+        run, _ = simulate(text, folder, "objects")
+    return sorted(flow["connection_time"] if flow["complete"] else float("inf") for flow in run["flows"])
 
 
 def main():
