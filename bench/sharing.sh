@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How two downloads share an emulated link without errors when nobody has named a rate: two of Bentpipe,
-# and one of Bentpipe beside one of the kernel's TCP with CUBIC. Needs root; leaves nothing behind.
+# and one of Bentpipe beside one of the kernel's TCP with CUBIC and with BBR. Needs root; leaves nothing behind.
 #
 #   bench/sharing.sh [SECONDS]
 #
@@ -31,11 +31,13 @@ for link in "${links[@]}"; do
     IFS='|' read -r name rate trip <<<"$link"
     run 1 "$rate" "$rate" "$trip" "" "exec $server $bentpipe" "exec $client $bentpipe --flows 2" >"$work/result"
     printf '| %s | Bentpipe, Bentpipe |%s\n' "$name" "$(parts "$rate" "$work/result")"
-    # Bentpipe first brings its association up, for three seconds.
-    run 1 "$rate" "$rate" "$trip" "" "$tune; $server $tcp --control cubic & exec $server $bentpipe" \
-        "$client $bentpipe >$work/ours & sleep 3; $client $tcp >$work/theirs; wait"
-    cat "$work/ours" "$work/theirs" >"$work/result"
-    printf '| %s | Bentpipe, TCP CUBIC |%s\n' "$name" "$(parts "$rate" "$work/result")"
+    # TCP comes ten seconds later, each has that time for itself.
+    for control in cubic bbr; do
+        run 1 "$rate" "$rate" "$trip" "" "$tune; $server $tcp --control $control & exec $server $bentpipe" \
+            "$client $bentpipe >$work/ours & sleep 10; $client $tcp >$work/theirs; wait"
+        cat "$work/ours" "$work/theirs" >"$work/result"
+        printf '| %s | Bentpipe, TCP %s |%s\n' "$name" "${control^^}" "$(parts "$rate" "$work/result")"
+    done
 done
 
 printf '\nTwo equal downloads of Bentpipe, each of the bytes that half the link carries in %s s\n\n' "$time_limit"

@@ -1,11 +1,23 @@
-//! Downloads of an unknown rate that share a long path.
+//! Downloads of an unknown rate that share a path.
 
 use bentpipe_scenario::Scenario;
 use bentpipe_sim::{Silent, run};
 
-/// What two downloads over 10 Mbit/s and 600 ms deliver by so many seconds, the second of which begins at `start`: Mbit. Each is of one
-/// protocol and one controller.
-fn delivered(flows: [(&str, &str); 2], start: u32, seconds: u32) -> [f64; 2] {
+/// A link with a queue of one bandwidth-delay product.
+#[derive(Clone, Copy)]
+struct Link {
+    mbit_s: u32,
+    round_trip_ms: u32,
+}
+
+const GEO: Link = Link { mbit_s: 10, round_trip_ms: 600 };
+const LEO: Link = Link { mbit_s: 20, round_trip_ms: 50 };
+
+/// What two downloads deliver by so many seconds, the second of which begins at `start`: Mbit. Each is of one protocol and one
+/// controller.
+fn delivered(link: Link, flows: [(&str, &str); 2], start: u32, seconds: u32) -> [f64; 2] {
+    let Link { mbit_s, round_trip_ms } = link;
+    let (delay_ms, queue) = (round_trip_ms / 2, mbit_s * round_trip_ms * 125);
     let [(protocol_a, controller_a), (protocol_b, controller_b)] = flows;
     let text = format!(
         r#"
@@ -15,9 +27,9 @@ nodes = ["hub", "terminal", "server-a", "server-b", "client-a", "client-b"]
 
 [links.satellite]
 between = ["hub", "terminal"]
-rate = "10 Mbit/s"
-queue = "750 kB"
-delay = "300 ms"
+rate = "{mbit_s} Mbit/s"
+queue = "{queue} B"
+delay = "{delay_ms} ms"
 
 [links.a]
 between = ["server-a", "hub"]
@@ -63,8 +75,9 @@ protocol = "{protocol_b}"
 }
 
 /// Mbit/s of both in the minute after the second one came.
-fn beside(flows: [(&str, &str); 2], start: u32) -> [f64; 2] {
-    let (before, after) = (delivered(flows, start, start), delivered(flows, start, start + 60));
+fn beside(link: Link, flows: [(&str, &str); 2], start: u32) -> [f64; 2] {
+    let by = |seconds| delivered(link, flows, start, seconds);
+    let (before, after) = (by(start), by(start + 60));
     [0, 1].map(|n| (after[n] - before[n]) / 60.0)
 }
 
@@ -75,7 +88,7 @@ const BBR: (&str, &str) = ("tcp", "bbr");
 fn who_comes_second_has_its_part_within_a_few_dozen_round_trips() {
     let mut sum = 0.0;
     for start in [8, 10, 20] {
-        let [first, second] = beside([STEADY, STEADY], start);
+        let [first, second] = beside(GEO, [STEADY, STEADY], start);
         let jain = (first + second).powi(2) / 2.0 / (first * first + second * second);
         sum += jain;
         // Who jumps to what the path carries meets who has all of it at another moment each time.
@@ -85,17 +98,37 @@ fn who_comes_second_has_its_part_within_a_few_dozen_round_trips() {
     assert!(sum > 3.0 * 0.97, "{}", sum / 3.0);
 }
 
+/// What `steady` has where it comes first, and where it comes second, over the starts of the other one, and both have together at least.
+fn parts_beside_bbr(link: Link) -> [f64; 3] {
+    let starts = [8, 10, 13];
+    let (mut first, mut second, mut least) = (0.0, 0.0, f64::INFINITY);
+    for start in starts {
+        let [steady, bbr] = beside(link, [STEADY, BBR], start);
+        first += steady / 3.0;
+        least = f64::min(least, steady + bbr);
+        let [bbr, steady] = beside(link, [BBR, STEADY], start);
+        second += steady / 3.0;
+        least = f64::min(least, steady + bbr);
+    }
+    [first, second, least]
+}
+
 #[test]
 fn beside_bbr_which_answers_no_loss_neither_has_less_than_a_third() {
-    let parts = [8, 10, 13].map(|start| {
-        let ([first, _], [_, second]) =
-            (beside([STEADY, BBR], start), beside([BBR, STEADY], start));
-        [first, second]
-    });
-    for (parts, name) in
-        [(parts.map(|[first, _]| first), "first"), (parts.map(|[_, second]| second), "second")]
-    {
-        let mean = parts.iter().sum::<f64>() / 3.0;
-        assert!((3.0..6.0).contains(&mean), "where it comes {name} it has {parts:?} Mbit/s");
+    for (name, link, sum, parts) in [("GEO", GEO, 8.5, 3.0..6.0), ("LEO", LEO, 18.5, 6.3..12.6)] {
+        let [first, second, least] = parts_beside_bbr(link);
+        assert!(parts.contains(&first), "{name}: where it comes first it has {first} Mbit/s");
+        assert!(parts.contains(&second), "{name}: where it comes second it has {second} Mbit/s");
+        assert!(least > sum, "{name}: both together have {least} Mbit/s at times");
+    }
+}
+
+#[test]
+fn whoever_answers_losses_is_not_taken_for_bbr() {
+    for other in [STEADY, ("tcp", "cubic")] {
+        for flows in [[STEADY, other], [other, STEADY]] {
+            let parts = beside(LEO, flows, 10);
+            assert!(parts.iter().all(|part| (6.3..12.6).contains(part)), "{flows:?}: {parts:?}");
+        }
     }
 }

@@ -3,13 +3,14 @@
 //! Once in a round trip it is looked at how long the queue was that nothing undercut. An empty one lets the window grow, the
 //! faster the longer it stays empty; one that is too long cuts it to what leaves a short one. What a cut does tells apart why
 //! round trips are long: a queue of one's own shrinks, a path that became longer does not heed it, and others take the room,
-//! beside whom the window moves like CUBIC's. Losses without a queue are noise. Over a long path whoever was there first leaves
+//! beside whom the window moves like CUBIC's, or BBR's if they answer no loss. Losses without a queue are noise. Over a long path whoever was there first leaves
 //! room for who comes.
 
 mod arrivals;
 mod company;
 mod delay;
 mod known;
+mod like_bbr;
 mod noise;
 mod rivals;
 mod sharing;
@@ -19,6 +20,7 @@ use bentpipe_units::{Instant, Span};
 
 use self::company::Company;
 use self::known::Known;
+use self::like_bbr::LikeBbr;
 use self::rivals::Rivals;
 use crate::cubic_curve::CubicCurve;
 use crate::delay_probe_start::DelayProbeStart;
@@ -31,7 +33,7 @@ use crate::{
 /// The registry row.
 pub(crate) const ROW: Row = Row {
     name: "steady",
-    summary: "keeps a short queue; losses without one are noise; moves like CUBIC beside others who fill it",
+    summary: "keeps a short queue; losses without one are noise; CUBIC or BBR beside others who fill it",
     citation: "this project's (decision 0019); after TCP Vegas, BBR and Copa (NSDI 2018)",
     parameters: &[INITIAL_SSTHRESH],
     build: &|build| Box::new(Steady::new(build)),
@@ -66,6 +68,8 @@ enum Stage {
     Yields { since: Instant },
     /// Somebody else fills the queue, known since then.
     Contends { since: Instant },
+    /// Somebody else fills it and answers no loss: BBR leads since then.
+    LikeBbr { since: Instant },
 }
 
 /// What shows how the path bears a window.
@@ -110,6 +114,7 @@ struct Steady {
     contest: CubicCurve,
     /// The others who fill the queue.
     rivals: Rivals,
+    like_bbr: LikeBbr,
     /// The time of the last acknowledgement.
     seen: Instant,
     start: DelayProbeStart,
@@ -130,6 +135,7 @@ impl Steady {
             verify: None,
             contest: CubicCurve::new(C, BETA, true),
             rivals: Rivals::default(),
+            like_bbr: LikeBbr::new(build),
             seen: Instant::ZERO,
             start: DelayProbeStart::new(true),
             paused: None,
@@ -190,6 +196,7 @@ impl Controller for Steady {
                 let segments = self.contest.next(path.now, path.srtt, cwnd, acked);
                 self.window.set(segments * self.window.mss());
             }
+            Stage::LikeBbr { .. } => self.window.set(self.like_bbr.acknowledge(path, ack)),
             _ => {}
         }
         self.seen = path.now;
@@ -201,6 +208,12 @@ impl Controller for Steady {
     fn on_loss(&mut self, path: &PathView, loss: &Loss) {
         let cwnd = self.window.cwnd();
         match loss.cause {
+            cause if matches!(self.stage, Stage::LikeBbr { .. }) => {
+                if !loss.looks_corrupt && matches!(cause, LossCause::Gap | LossCause::Nack) {
+                    self.known.lost(loss.bytes);
+                }
+                self.window.set(self.like_bbr.lose(path, loss));
+            }
             // An outage says nothing of what the path carries after it.
             LossCause::Timeout => {
                 self.paused = Some(self.paused.unwrap_or(0.0).max(cwnd));
@@ -228,6 +241,7 @@ impl Controller for Steady {
     }
 
     fn on_signal(&mut self, path: &PathView, signal: &Signal) {
+        self.like_bbr.signal(path, signal);
         match signal {
             Signal::MtuChanged { mss } => self.window.change_mss(*mss),
             Signal::EcnCe => {
@@ -249,6 +263,9 @@ impl Controller for Steady {
     }
 
     fn limits(&self) -> Limits {
+        if matches!(self.stage, Stage::LikeBbr { .. }) {
+            return self.like_bbr.limits();
+        }
         let (base, target) = (self.known.base(), self.known.target());
         let (gain, queue) = match self.stage {
             Stage::Start => (PACE_START, target),
@@ -276,6 +293,7 @@ impl Controller for Steady {
             Stage::Doubts { .. } => Phase::Other("doubting"),
             Stage::Yields { .. } => Phase::Other("yielding"),
             Stage::Contends { .. } => Phase::Other("contending"),
+            Stage::LikeBbr { .. } => Phase::Other("like_bbr"),
         };
         Snapshot {
             phase,

@@ -5,7 +5,7 @@
 use bentpipe_units::{Instant, Span};
 
 /// Shorter paths make parts equal within seconds by themselves.
-const LONG: Span = Span::from_millis(150);
+pub(super) const LONG: Span = Span::from_millis(150);
 /// Whoever had this part of what the path carried for so many intervals was alone, and has company with less.
 const LESS: f64 = 0.97;
 const ALONE: u32 = 8;

@@ -18,6 +18,9 @@ const STAYS: f64 = 0.93;
 const UNANSWERED: u32 = 2;
 /// Beside those who answer none the window is cut once in so many round trips at most.
 const CUT_TRIPS: u64 = 128;
+/// Who answered losses though it did not seem so is not suspected again for so long, each time for twice as long.
+const AGAIN: Span = Span::from_secs(60);
+const RARELY: Span = Span::from_secs(600);
 
 /// What is known of them.
 #[derive(Debug, Default)]
@@ -29,6 +32,10 @@ pub(super) struct Rivals {
     lost: Option<Lost>,
     unanswered: u32,
     cut: Option<Instant>,
+    /// Before this nobody is suspected of it.
+    not_before: Instant,
+    /// For so long, if they were misjudged the last time.
+    again: Span,
 }
 
 /// The last loss.
@@ -58,7 +65,8 @@ impl Rivals {
     /// Somebody fills the queue from now on.
     pub(super) fn fill(&mut self, now: Instant, base: Span) {
         if !self.are_known(now) {
-            *self = Self::default();
+            let (not_before, again) = (self.not_before, self.again);
+            *self = Self { not_before, again, ..Self::default() };
         }
         if self.left.is_some_and(|at| now.since(at) < base * BACK_TRIPS) {
             self.back = Some(now);
@@ -94,7 +102,21 @@ impl Rivals {
 
     /// A smaller window would leave them more room and the queue as long.
     pub(super) fn answer_no_loss(&self, now: Instant) -> bool {
-        self.unanswered >= UNANSWERED && self.back.is_some_and(|at| now.since(at) < KNOWN_FOR)
+        let is_back = self.back.is_some_and(|at| now.since(at) < KNOWN_FOR);
+        is_back && self.unanswered >= UNANSWERED && now >= self.not_before
+    }
+
+    /// It is to be seen anew whether they answer, from then on.
+    pub(super) fn rest(&mut self, until: Instant) {
+        (self.unanswered, self.lost) = (0, None);
+        (self.not_before, self.again) = (until, Span::ZERO);
+    }
+
+    /// They were taken for some who answer no loss, and answer.
+    pub(super) fn misjudged(&mut self, now: Instant) {
+        let again = (self.again * 2).clamp(AGAIN, RARELY);
+        self.rest(now + again);
+        self.again = again;
     }
 
     /// Whether the window is cut for a loss that they do not answer.
@@ -191,5 +213,30 @@ mod tests {
         let mut rivals = Rivals::default();
         let cuts = (0..200).filter(|n| rivals.want_cut(at(n * 100), BASE)).collect::<Vec<_>>();
         assert_eq!(cuts, [0, 65, 130, 195]);
+    }
+
+    #[test]
+    fn who_was_misjudged_is_suspected_ever_more_rarely() {
+        let mut rivals = Rivals::default();
+        let mut from = 0;
+        let mut waits = Vec::new();
+        for _ in 0..6 {
+            let unanswered = |rivals: &mut Rivals, at_second: u64| {
+                rivals.leave(at(1000 * at_second));
+                rivals.fill(at(1000 * at_second + 100), BASE);
+                (0..3).for_each(|n| {
+                    rivals.lose(at(1000 * at_second + 200 * (n + 1)), FULL, RECOVERS);
+                });
+                rivals.answer_no_loss(at(1000 * at_second + 800))
+            };
+            let found = (from..).find(|&second| unanswered(&mut rivals, second)).expect("a time");
+            waits.push(found - from);
+            rivals.misjudged(at(1000 * found));
+            from = found;
+        }
+        assert_eq!(waits, [0, 60, 120, 240, 480, 600]);
+        rivals.rest(at(1000 * from));
+        rivals.misjudged(at(1000 * from));
+        assert_eq!(rivals.again, AGAIN, "there was somebody who answers none");
     }
 }

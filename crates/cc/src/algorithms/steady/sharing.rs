@@ -2,7 +2,7 @@
 
 use bentpipe_units::{Instant, Span};
 
-use super::company::Others;
+use super::company::{LONG, Others};
 use super::{BETA, FAILURES, Shows, Stage, Steady};
 use crate::PathView;
 
@@ -16,7 +16,7 @@ const SUDDEN: u64 = 4;
 /// Others fill the queue for so long at least, or so many round trips.
 const CONTENDS: Span = Span::from_secs(10);
 const CONTENDS_TRIPS: u64 = 12;
-/// Where they answer no loss, few change the window, as long as less than this is lost in the long run.
+/// Where they answer no loss, few change the window over a long path, as long as less than this is lost in the long run.
 const MOST_LOST: f64 = 0.1;
 
 impl Steady {
@@ -75,7 +75,11 @@ impl Steady {
         let long = CONTENDS.max(self.known.base() * CONTENDS_TRIPS);
         let recovers = self.contest.recovers_within(self.window.segments());
         self.rivals.lose(path.now, path.latest_rtt, recovers);
-        if self.rivals.answer_no_loss(path.now) && self.known.usual_loss() < MOST_LOST {
+        let answer_none = self.rivals.answer_no_loss(path.now);
+        if answer_none && self.known.base() < LONG {
+            return self.follow_bbr(path.now);
+        }
+        if answer_none && self.known.usual_loss() < MOST_LOST {
             if self.rivals.want_cut(path.now, self.known.base()) {
                 self.contest.lose(self.window.segments());
                 self.window.set(BETA * cwnd);

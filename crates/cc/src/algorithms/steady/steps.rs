@@ -46,6 +46,9 @@ impl Steady {
                 Shows::Later(intervals + 1)
             };
         }
+        if let Stage::LikeBbr { since } = self.stage {
+            return self.led_by_bbr(path, since, queue <= target);
+        }
         // All of the interval shows what became of the window, or its end.
         let sent = self.known.interval().sent;
         let [all_shows, shows] = sent.map(|sent| self.shows.what_left(sent));
@@ -231,10 +234,15 @@ impl Steady {
             self.cut(queue, before, failures + 1);
         } else {
             self.window.set(before);
-            self.contest.pause();
-            self.rivals.fill(now, self.known.base());
-            self.stage = Stage::Contends { since: now };
+            self.contend(now);
         }
+    }
+
+    /// The window moves like CUBIC's from now on.
+    pub(super) fn contend(&mut self, now: Instant) {
+        self.contest.pause();
+        self.rivals.fill(now, self.known.base());
+        self.stage = Stage::Contends { since: now };
     }
 
     /// The path is longer by what seemed to be a queue: the window that filled it has to be larger.

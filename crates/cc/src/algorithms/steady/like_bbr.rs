@@ -1,0 +1,197 @@
+//! BBR beside those who answer no loss, as BBR itself: a window that leaves them room gets none back, and one that insists on its
+//! part makes both lose far more than two of BBR do.
+
+use std::collections::BTreeMap;
+
+use bentpipe_units::{ByteCount, Instant, Span};
+
+use super::{Stage, Steady};
+use crate::row::Build;
+use crate::{Ack, Controller, Limits, Loss, LossCause, PathView, Signal};
+
+/// BBR's startup takes so many intervals, in which much is lost whoever is there.
+const STARTUP: u32 = 48;
+/// What is lost after that shows within so many intervals, which are fourteen of BBR's cycles, who is there.
+const SHOWS: u32 = 112;
+/// Whoever answers losses leaves so much room that less than this part is lost.
+const LITTLE: f64 = 0.012;
+/// The others are gone when the queue was empty in so many more intervals than not.
+const GONE: u32 = 32;
+/// After so long it is looked at anew whether they answer, as two of this kind take each other for BBR.
+const LASTS: Span = Span::from_secs(60);
+/// What is not BBR for so many intervals then can be told by the other one.
+const RESTS: u64 = 256;
+
+/// What an interval shows of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    /// They answer no loss, or nothing is known yet.
+    Stay,
+    /// They answer losses after all.
+    Answer,
+    /// They are no longer there.
+    Left,
+}
+
+/// BBR and what it shows of the others.
+#[derive(Debug)]
+pub(super) struct LikeBbr {
+    bbr: Box<dyn Controller>,
+    /// Intervals since it began, or since what was lost was looked at last.
+    intervals: u32,
+    /// Intervals with an empty queue, less those with another.
+    empty: u32,
+    /// Bytes lost since then, and what had been delivered.
+    lost: ByteCount,
+    delivered: ByteCount,
+}
+
+impl LikeBbr {
+    pub(super) fn new(build: &Build<'_>) -> Self {
+        let defaults = BTreeMap::new();
+        let bbr = (crate::algorithms::bbr::ROW.build)(&Build { parameters: &defaults, ..*build });
+        Self { bbr, intervals: 0, empty: 0, lost: ByteCount::ZERO, delivered: ByteCount::ZERO }
+    }
+
+    /// BBR leads from now on.
+    fn begin(&mut self) {
+        (self.intervals, self.empty) = (0, 0);
+    }
+
+    /// Looks at an acknowledgement; gives the window.
+    pub(super) fn acknowledge(&mut self, path: &PathView, ack: &Ack) -> f64 {
+        self.bbr.on_ack(path, ack);
+        self.window()
+    }
+
+    /// Looks at a loss; gives the window.
+    pub(super) fn lose(&mut self, path: &PathView, loss: &Loss) -> f64 {
+        if !loss.looks_corrupt && matches!(loss.cause, LossCause::Gap | LossCause::Nack) {
+            self.lost += loss.bytes;
+        }
+        self.bbr.on_loss(path, loss);
+        self.window()
+    }
+
+    /// What concerns BBR while it does not lead as well.
+    pub(super) fn signal(&mut self, path: &PathView, signal: &Signal) {
+        self.bbr.on_signal(path, signal);
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        self.bbr.limits()
+    }
+
+    fn window(&self) -> f64 {
+        self.limits().window.map_or(0.0, |window| window.get() as f64)
+    }
+
+    /// An interval ended, with an empty queue or not.
+    fn look(&mut self, delivered: ByteCount, is_empty: bool) -> Shown {
+        self.intervals += 1;
+        self.empty = if is_empty { self.empty + 1 } else { self.empty.saturating_sub(1) };
+        if self.empty > GONE {
+            return Shown::Left;
+        }
+        let sent = (delivered - self.delivered + self.lost).get() as f64;
+        let is_little = (self.lost.get() as f64) < LITTLE * sent;
+        let shows = self.intervals == STARTUP + SHOWS;
+        if shows || self.intervals == STARTUP {
+            (self.intervals, self.lost, self.delivered) = (STARTUP, ByteCount::ZERO, delivered);
+        }
+        if shows && is_little { Shown::Answer } else { Shown::Stay }
+    }
+}
+
+impl Steady {
+    /// The others answer no loss.
+    pub(super) fn follow_bbr(&mut self, now: Instant) {
+        self.like_bbr.begin();
+        self.stage = Stage::LikeBbr { since: now };
+    }
+
+    /// An interval ended in which BBR led.
+    pub(super) fn led_by_bbr(&mut self, path: &PathView, since: Instant, is_empty: bool) {
+        let now = path.now;
+        let rests = now + self.known.base() * RESTS;
+        match self.like_bbr.look(path.delivered, is_empty) {
+            Shown::Left => {
+                self.rivals.rest(rests);
+                self.follow_from(now);
+            }
+            Shown::Answer => {
+                self.rivals.misjudged(now);
+                self.contend(now);
+            }
+            Shown::Stay if now.since(since) > LASTS => {
+                self.rivals.rest(rests);
+                self.contend(now);
+            }
+            Shown::Stay => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEGMENT: ByteCount = ByteCount::new(1000);
+
+    fn like_bbr() -> LikeBbr {
+        let parameters = BTreeMap::new();
+        LikeBbr::new(&Build {
+            mss: SEGMENT,
+            cwnd_init: SEGMENT * 10,
+            cwnd_min: SEGMENT,
+            cwnd_max: SEGMENT * 100_000,
+            shared: None,
+            parameters: &parameters,
+        })
+    }
+
+    /// What is shown by intervals in each of which a hundred segments leave, of which so many are lost after startup, and a quarter
+    /// before.
+    fn shown(like_bbr: &mut LikeBbr, lost: u64, intervals: u32) -> Vec<(u32, Shown)> {
+        let mut delivered = ByteCount::ZERO;
+        let mut shown = Vec::new();
+        for interval in 1..=intervals {
+            let lost = if interval <= STARTUP { 25 } else { lost };
+            like_bbr.lost += SEGMENT * lost;
+            delivered += SEGMENT * (100 - lost);
+            let shows = like_bbr.look(delivered, false);
+            if shows != Shown::Stay {
+                shown.push((interval, shows));
+            }
+        }
+        shown
+    }
+
+    #[test]
+    fn little_that_is_lost_shows_that_the_others_leave_room() {
+        assert_eq!(shown(&mut like_bbr(), 1, 160), [(160, Shown::Answer)]);
+        assert_eq!(shown(&mut like_bbr(), 4, 1000), []);
+    }
+
+    #[test]
+    fn what_is_lost_is_looked_at_again_and_again() {
+        let mut like_bbr = like_bbr();
+        assert_eq!(shown(&mut like_bbr, 4, 160 + 112), []);
+        like_bbr.begin();
+        assert_eq!(
+            shown(&mut like_bbr, 1, 160 + 112),
+            [(160, Shown::Answer), (272, Shown::Answer)]
+        );
+    }
+
+    #[test]
+    fn a_queue_that_is_mostly_empty_is_nobodys() {
+        let mut like_bbr = like_bbr();
+        // BBR looks at an empty path for a few round trips every ten seconds.
+        for interval in 0..1000 {
+            assert_eq!(like_bbr.look(ByteCount::ZERO, interval % 200 < 6), Shown::Stay);
+        }
+        let empty = (0..).find(|_| like_bbr.look(ByteCount::ZERO, true) == Shown::Left);
+        assert_eq!(empty, Some(GONE));
+    }
+}
