@@ -9,10 +9,10 @@ use bentpipe_units::Seq32;
 
 /// Segments that a judgement needs, and after which the count starts over.
 const SAMPLE: u32 = 1024;
-/// A step down needs so many segments, if so many of them were lost.
+/// So many lost are enough after fewer segments. A queue that overflows for a round trip loses fewer.
 const SAMPLE_MIN: u32 = 256;
-const LOST_MIN: u32 = 16;
-/// Smaller changes of length, in hundredths, are not worth a test.
+const LOST_MIN: u32 = 64;
+/// Smaller changes of length, in hundredths, are not worth a test, but the longest is always right where it is best.
 const STEP_DOWN: u32 = 80;
 const STEP_UP: u32 = 125;
 /// The shortest payload of a full segment.
@@ -113,7 +113,7 @@ impl PayloadSize {
         if hundredths < STEP_DOWN && self.rest == 0 {
             self.test = Some((self.now, share));
             best
-        } else if hundredths > STEP_UP {
+        } else if hundredths > STEP_UP || best == self.most {
             best
         } else {
             self.now
@@ -197,6 +197,30 @@ mod tests {
             seq = seq.plus(50);
             assert_eq!(sizes.get(), 1400);
         }
+    }
+
+    #[test]
+    fn a_queue_that_overflows_for_a_round_trip_changes_nothing() {
+        let mut sizes = sizes();
+        let mut seq = Seq32::new(0);
+        for n in 0..200 {
+            // Forty of five hundred, every five thousand.
+            let lost = if n % 100 < 10 { 4 } else { 0 };
+            sizes.acknowledged(seq, 50, lost, seq.plus(50));
+            seq = seq.plus(50);
+            assert_eq!(sizes.get(), 1400);
+        }
+    }
+
+    #[test]
+    fn segments_that_are_a_little_shorter_become_long_when_the_noise_ends() {
+        let mut sizes = sizes();
+        run(&mut sizes, 20, bit_errors(1e-5));
+        let noisy = sizes.get();
+        sizes.limit(noisy + 50, Seq32::new(0));
+        assert_eq!(sizes.get(), noisy);
+        run(&mut sizes, 2, |_| 0.0);
+        assert_eq!(sizes.get(), noisy + 50);
     }
 
     #[test]
