@@ -187,6 +187,11 @@ impl Sender {
         wake
     }
 
+    /// A writer has more than there was room for.
+    pub(super) const fn writer_waits(&self) -> bool {
+        self.writer.waits
+    }
+
     /// No more writes will come: nothing waits for company any more.
     pub(super) fn flush(&mut self) {
         self.writer.has_finished = true;

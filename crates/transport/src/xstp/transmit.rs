@@ -72,12 +72,13 @@ impl Sender {
         Some(Outgoing { seq, payload: Bytes::new(), poll, retransmission: false })
     }
 
-    /// Whether all that waits leaves within a round trip and a half. A retransmission that is lost then costs a
-    /// round trip of its own: copies are cheaper.
+    /// Whether all that there is to send leaves within a round trip and a half. A retransmission that is lost then costs a
+    /// round trip of its own: copies are cheaper. A writer that waits for room has more.
     fn is_near_end(&self) -> bool {
         let Some(rate) = self.governor.limits().pacing else { return false };
         let soon = rate.bytes_in(self.rtt.srtt() * 3 / 2);
-        self.config.tail_copies && ByteCount::new(self.buffer.len() as u64) <= soon
+        let is_all = self.config.tail_copies && !self.writer_waits();
+        is_all && ByteCount::new(self.buffer.len() as u64) <= soon
     }
 
     #[inline(never)]
