@@ -19,7 +19,7 @@ const SPARE: u64 = 17;
 /// A jump is validated by what was sent in so many round trips, or by a whole window if that is known sooner.
 const TRIPS: u64 = 2;
 /// A jump is too far if more than one byte in so many is lost.
-const TOO_MANY: u64 = 4;
+const TOO_MANY: u64 = 3;
 /// Of so much of the window what became of it is known before so many losses decide: they come in bursts.
 const PART: u64 = 2;
 /// What is left of what arrived when a jump turns out to be too far, and the threshold then.

@@ -8,7 +8,7 @@ use crate::{Ack, PathView};
 /// An interval is not shorter.
 const LEAST: Span = Span::from_millis(5);
 /// What part of the bytes is lost shows by so many segments at least.
-const SAMPLE: f64 = 32.0;
+const SAMPLE: f64 = 64.0;
 /// What the path carried is remembered for three to four of these.
 const MEMORY: Span = Span::from_secs(15);
 

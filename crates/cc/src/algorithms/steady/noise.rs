@@ -31,6 +31,8 @@ const ABOVE_USUAL: f64 = 1.25;
 pub(super) struct Noise {
     usual: f64,
     noise: f64,
+    /// In the last interval, and in the one before.
+    latest: [f64; 2],
     /// Intervals in a row with many losses.
     lossy: u32,
     /// A larger window was to blame for losses, so many intervals without losses ago.
@@ -85,6 +87,7 @@ impl Noise {
 
     /// An interval ended in which so much was lost.
     pub(super) fn take(&mut self, lost: f64) {
+        self.latest = [lost, self.latest[0]];
         self.usual += (lost - self.usual) / SMOOTH;
         self.noise = self.noise.min(ABOVE_USUAL * self.usual);
         self.lossy = if self.is_much(lost) { self.lossy + 1 } else { 0 };
@@ -108,9 +111,10 @@ impl Noise {
         lost >= self.noise + MUCH
     }
 
-    /// So much shows that the path does not carry what is sent.
+    /// So much shows that the path does not carry what is sent, unless it was a burst within one interval.
     pub(super) fn is_hopeless(&self, lost: f64) -> bool {
-        lost > self.noise + HOPELESS
+        let [last, before] = self.latest;
+        lost.min(f64::midpoint(last, before)) > self.noise + HOPELESS
     }
 
     /// Much was lost for so long that it is to be looked into.
@@ -148,5 +152,21 @@ impl Noise {
         let holds = |carries: f64, clean| cwnd <= BEYOND * carries && clean < CLEAN;
         self.carries = self.carries.filter(|&(carries, clean)| holds(carries, clean));
         self.carries.is_some_and(|(carries, _)| cwnd >= carries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_within_one_interval_is_not_hopeless() {
+        let mut noise = Noise::default();
+        let mut hopeless = |lost| {
+            noise.take(lost);
+            noise.is_hopeless(lost)
+        };
+        let seen = [0.0, 0.55, 0.0, 0.4, 0.4, 0.7, 0.1].map(&mut hopeless);
+        assert_eq!(seen, [false, false, false, false, true, true, false]);
     }
 }

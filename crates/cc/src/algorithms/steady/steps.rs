@@ -145,6 +145,8 @@ impl Steady {
             return self.cut(queues.longest, cwnd, self.expected_failures(now));
         }
         if self.known.is_lossy() {
+            // It goes on from where it was: bursts make every other interval lossy.
+            self.stage = Stage::Follows { climb };
             return;
         }
         if queue * 2 > target {
