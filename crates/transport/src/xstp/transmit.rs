@@ -197,3 +197,38 @@ impl Sender {
         ts
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bentpipe_cc::Choice;
+
+    use super::*;
+    use crate::xstp::Config;
+
+    /// How often a segment leaves that has to be retransmitted, where there was so much more to write than there was room, and
+    /// what waits leaves within a round trip and a half.
+    fn times_again(more: usize) -> usize {
+        let parameters = [("window".to_owned(), 4.0), ("peak_rate".to_owned(), 8e6)];
+        let controller = Choice::new("fixed", parameters.into()).expect("a controller");
+        let unsent_limit = Some(ByteCount::new(20_000));
+        let config =
+            Config { mss: 1_000, tail_copies: true, unsent_limit, controller, ..Config::default() };
+        let mut sender = Sender::new(Arc::new(config), Seq32::default());
+        let now = Instant::ZERO;
+        sender.open(now, 1_000, 1_000);
+        let room = sender.space();
+        sender.write(&mut Bytes::from(vec![7; room + more]));
+        sender.buffer.take(room * 2 / 5);
+        let first = sender.remember(now, 0, 1_000);
+        sender.retransmissions.push(first);
+        (0..10).filter_map(|_| sender.next_retransmission(now)).count()
+    }
+
+    #[test]
+    fn retransmissions_near_the_end_leave_twice_and_others_once() {
+        assert_eq!(times_again(0), 2);
+        assert_eq!(times_again(1), 1, "a writer waits with more");
+    }
+}
