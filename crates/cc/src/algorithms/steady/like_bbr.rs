@@ -21,6 +21,8 @@ const GONE: u32 = 32;
 const LASTS: Span = Span::from_secs(60);
 /// What is not BBR for so many intervals then can be told by the other one.
 const RESTS: u64 = 256;
+/// What BBR knew of the path is too old after so long.
+const AGED: Span = Span::from_secs(60);
 
 /// What an interval shows of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,8 @@ pub(super) struct LikeBbr {
     intervals: u32,
     /// Intervals with an empty queue, less those with another.
     empty: u32,
+    /// When it led last.
+    led: Instant,
     /// Bytes lost since then, and what had been delivered.
     lost: ByteCount,
     delivered: ByteCount,
@@ -50,16 +54,29 @@ impl LikeBbr {
     pub(super) fn new(build: &Build<'_>) -> Self {
         let defaults = BTreeMap::new();
         let bbr = (crate::algorithms::bbr::ROW.build)(&Build { parameters: &defaults, ..*build });
-        Self { bbr, intervals: 0, empty: 0, lost: ByteCount::ZERO, delivered: ByteCount::ZERO }
+        Self {
+            bbr,
+            intervals: 0,
+            empty: 0,
+            led: Instant::ZERO,
+            lost: ByteCount::ZERO,
+            delivered: ByteCount::ZERO,
+        }
     }
 
     /// BBR leads from now on.
-    fn begin(&mut self) {
+    fn begin(&mut self, path: &PathView) {
         (self.intervals, self.empty) = (0, 0);
+        if path.now.since(self.led) > AGED {
+            let (bytes, cause) = (ByteCount::ZERO, LossCause::Persistent);
+            let loss = Loss { bytes, cause, new_episode: true, again: false, looks_corrupt: false };
+            self.bbr.on_loss(path, &loss);
+        }
     }
 
     /// Looks at an acknowledgement; gives the window.
     pub(super) fn acknowledge(&mut self, path: &PathView, ack: &Ack) -> f64 {
+        self.led = path.now;
         self.bbr.on_ack(path, ack);
         self.window()
     }
@@ -105,9 +122,9 @@ impl LikeBbr {
 
 impl Steady {
     /// The others answer no loss.
-    pub(super) fn follow_bbr(&mut self, now: Instant) {
-        self.like_bbr.begin();
-        self.stage = Stage::LikeBbr { since: now };
+    pub(super) fn follow_bbr(&mut self, path: &PathView) {
+        self.like_bbr.begin(path);
+        self.stage = Stage::LikeBbr { since: path.now };
     }
 
     /// An interval ended in which BBR led.
@@ -135,6 +152,7 @@ impl Steady {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Play;
 
     const SEGMENT: ByteCount = ByteCount::new(1000);
 
@@ -177,7 +195,7 @@ mod tests {
     fn what_is_lost_is_looked_at_again_and_again() {
         let mut like_bbr = like_bbr();
         assert_eq!(shown(&mut like_bbr, 4, 160 + 112), []);
-        like_bbr.begin();
+        like_bbr.begin(&Play::new("steady", &[]).path);
         assert_eq!(
             shown(&mut like_bbr, 1, 160 + 112),
             [(160, Shown::Answer), (272, Shown::Answer)]
@@ -193,5 +211,36 @@ mod tests {
         }
         let empty = (0..).find(|_| like_bbr.look(ByteCount::ZERO, true) == Shown::Left);
         assert_eq!(empty, Some(GONE));
+    }
+
+    #[test]
+    fn what_bbr_knew_a_minute_ago_is_forgotten() {
+        let rate = |waits: f64| {
+            let (mut play, mut like_bbr) = (Play::new("steady", &[]), like_bbr());
+            let segments = play.bytes(100);
+            for _ in 0..20 {
+                play.wait(0.1);
+                (play.path.round, play.path.delivered) =
+                    (play.path.round + 1, play.path.delivered + segments);
+                let ack = Ack {
+                    bytes: segments,
+                    advanced: segments,
+                    segments: 100,
+                    newest_sent_at: play.path.now.before(Span::from_millis(100)),
+                    rate_sample: None,
+                    acks: 1,
+                    in_recovery: false,
+                    repairing: false,
+                    lost: ByteCount::ZERO,
+                    marked: ByteCount::ZERO,
+                };
+                like_bbr.acknowledge(&play.path, &ack);
+            }
+            play.wait(waits);
+            like_bbr.begin(&play.path);
+            like_bbr.bbr.snapshot().gauges[0].value
+        };
+        assert!(rate(50.0) > 0.0);
+        assert_eq!(rate(70.0), 0.0);
     }
 }

@@ -77,7 +77,7 @@ impl Steady {
         self.rivals.lose(path.now, path.latest_rtt, recovers);
         let answer_none = self.rivals.answer_no_loss(path.now);
         if answer_none && self.known.base() < LONG {
-            return self.follow_bbr(path.now);
+            return self.follow_bbr(path);
         }
         if answer_none && self.known.usual_loss() < MOST_LOST {
             if self.rivals.want_cut(path.now, self.known.base()) {
