@@ -3,8 +3,8 @@
 //! Once in a round trip it is looked at how long the queue was that nothing undercut. An empty one lets the window grow, the
 //! faster the longer it stays empty; one that is too long cuts it to what leaves a short one. What a cut does tells apart why
 //! round trips are long: a queue of one's own shrinks, a path that became longer does not heed it, and others take the room,
-//! beside whom the window moves like CUBIC's, or BBR's if they answer no loss. Losses without a queue are noise. Over a long path whoever was there first leaves
-//! room for who comes.
+//! beside whom the window moves like CUBIC's, or BBR's if they answer no loss. Losses without a queue are noise. Over a long
+//! path whoever was there first leaves room for who comes.
 
 mod arrivals;
 mod company;

@@ -1,5 +1,5 @@
-//! BBR beside those who answer no loss, as BBR itself: a window that leaves them room gets none back, and one that insists on its
-//! part makes both lose far more than two of BBR do.
+//! BBR leads the window beside those who answer no loss, as BBR itself: whoever leaves them room gets none back, and a window that
+//! stays whatever is lost makes both lose more than twice as much as two of BBR do.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{Ack, Controller, Limits, Loss, LossCause, PathView, Signal};
 
 /// BBR's startup takes so many intervals, in which much is lost whoever is there.
 const STARTUP: u32 = 48;
-/// What is lost after that shows within so many intervals, which are fourteen of BBR's cycles, who is there.
+/// What is lost within so many more, which are fourteen of BBR's cycles, shows who is there.
 const SHOWS: u32 = 112;
 /// Whoever answers losses leaves so much room that less than this part is lost.
 const LITTLE: f64 = 0.012;
@@ -19,7 +19,7 @@ const LITTLE: f64 = 0.012;
 const GONE: u32 = 32;
 /// After so long it is looked at anew whether they answer, as two of this kind take each other for BBR.
 const LASTS: Span = Span::from_secs(60);
-/// What is not BBR for so many intervals then can be told by the other one.
+/// BBR does not lead again for so many round trips then, in which another of this kind finds out.
 const RESTS: u64 = 256;
 /// What BBR knew of the path is too old after so long.
 const AGED: Span = Span::from_secs(60);
