@@ -7,6 +7,8 @@
 
 use bentpipe_units::Seq32;
 
+use super::send_cache::Acknowledged;
+
 /// Segments that a judgement needs, and after which the count starts over.
 const SAMPLE: u32 = 1024;
 /// So many lost are enough after fewer segments. A queue that overflows for a round trip loses fewer.
@@ -32,7 +34,9 @@ pub(super) struct PayloadSize {
     /// The first segment of this length.
     first: Seq32,
     judged: u32,
+    /// Those of them that were lost, and in how many runs.
     lost: u32,
+    runs: u32,
     /// Length and losses before the last step down, until the step is judged.
     test: Option<(u16, f64)>,
     /// Samples until the next test.
@@ -42,7 +46,18 @@ pub(super) struct PayloadSize {
 impl PayloadSize {
     /// Full segments of `most` bytes, with `overhead` bytes of headers each.
     pub(super) const fn new(most: u16, overhead: u16, adapts: bool, first: Seq32) -> Self {
-        Self { most, now: most, overhead, adapts, first, judged: 0, lost: 0, test: None, rest: 0 }
+        Self {
+            most,
+            now: most,
+            overhead,
+            adapts,
+            first,
+            judged: 0,
+            lost: 0,
+            runs: 0,
+            test: None,
+            rest: 0,
+        }
     }
 
     /// Payload of a full segment.
@@ -65,29 +80,21 @@ impl PayloadSize {
         self.test = None;
     }
 
-    /// Segments from `oldest` on were acknowledged; so many runs of them had been retransmitted. New ones begin
-    /// with `next`. True when the length changed.
-    pub(super) fn acknowledged(
-        &mut self,
-        oldest: Seq32,
-        segments: u32,
-        repaired: u32,
-        next: Seq32,
-    ) -> bool {
+    /// Segments from `oldest` on were acknowledged, and new ones begin with `next`. True when the length changed.
+    pub(super) fn acknowledged(&mut self, oldest: Seq32, done: &Acknowledged, next: Seq32) -> bool {
         if !self.adapts || oldest.is_before(self.first) {
             return false;
         }
-        self.judged += segments;
-        self.lost += repaired;
-        let many_lost = self.test.is_none() && self.judged >= SAMPLE_MIN && self.lost >= LOST_MIN;
+        self.judged += done.segments;
+        (self.lost, self.runs) = (self.lost + done.repaired, self.runs + done.runs);
+        let share = self.lost_one_by_one();
+        let are_many = share * f64::from(self.judged) >= f64::from(LOST_MIN);
+        let many_lost = self.test.is_none() && self.judged >= SAMPLE_MIN && are_many;
         if self.judged < SAMPLE && !many_lost {
             return false;
         }
-        // Of segments that are lost with a probability of p, each by itself, p (1 - p) begin a run.
-        let runs = f64::from(self.lost) / f64::from(self.judged);
-        let share = (1.0 - libm::sqrt((1.0 - 4.0 * runs).max(0.0))) / 2.0;
         if self.judged >= SAMPLE {
-            (self.judged, self.lost) = (0, 0);
+            (self.judged, self.lost, self.runs) = (0, 0, 0);
             self.rest = self.rest.saturating_sub(1);
         }
         let wanted = self.judge(share);
@@ -96,6 +103,15 @@ impl PayloadSize {
             self.step(wanted, next);
         }
         changes
+    }
+
+    /// The part of the segments that bit errors lose, each by itself. Where they lose a part of p, runs begin with p (1 - p) of the
+    /// segments, which is as much for what is left of them: how many are lost tells which of the two it is.
+    fn lost_one_by_one(&self) -> f64 {
+        let part = |count: u32| f64::from(count) / f64::from(self.judged.max(1));
+        let (lost, runs) = (part(self.lost), part(self.runs));
+        let root = libm::sqrt((1.0 - 4.0 * runs).max(0.0));
+        if lost > 0.5 { lost.min(f64::midpoint(1.0, root)) } else { (1.0 - root) / 2.0 }
     }
 
     /// The length to use after so many losses with the present one.
@@ -136,7 +152,7 @@ impl PayloadSize {
     fn step(&mut self, to: u16, next: Seq32) {
         self.now = to;
         self.first = next;
-        (self.judged, self.lost) = (0, 0);
+        (self.judged, self.lost, self.runs) = (0, 0, 0);
     }
 }
 
@@ -144,18 +160,25 @@ impl PayloadSize {
 mod tests {
     use super::*;
 
+    fn done(segments: u32, repaired: u32, runs: u32) -> Acknowledged {
+        Acknowledged { segments, repaired, runs, ..Acknowledged::default() }
+    }
+
     /// Lets a link lose a share of the segments that depends on their length, for so many samples.
     fn run(sizes: &mut PayloadSize, samples: u32, share: impl Fn(u16) -> f64) -> Vec<u16> {
         let mut seen = Vec::new();
         let mut seq = Seq32::new(0);
-        let mut owed = 0.0;
+        let (mut owed, mut owed_runs) = (0.0, 0.0);
         for _ in 0..samples * SAMPLE / 64 {
             let share = share(sizes.get());
-            // Runs of segments that are lost one by one.
-            owed += 64.0 * share * (1.0 - share);
+            owed += 64.0 * share;
             let repaired = owed as u32;
             owed -= f64::from(repaired);
-            sizes.acknowledged(seq, 64, repaired, seq.plus(64));
+            // They are lost one by one.
+            owed_runs += 64.0 * share * (1.0 - share);
+            let runs = owed_runs as u32;
+            owed_runs -= f64::from(runs);
+            sizes.acknowledged(seq, &done(64, repaired, runs), seq.plus(64));
             seq = seq.plus(64);
             if seen.last() != Some(&sizes.get()) {
                 seen.push(sizes.get());
@@ -182,6 +205,15 @@ mod tests {
     }
 
     #[test]
+    fn noise_that_loses_most_long_segments_makes_them_short() {
+        for (ber, most) in [(8e-5, 360), (1e-4, 320), (2e-4, 260)] {
+            let mut sizes = sizes();
+            run(&mut sizes, 20, bit_errors(ber));
+            assert!(sizes.get() <= most, "{ber}: {}", sizes.get());
+        }
+    }
+
+    #[test]
     fn losses_that_do_not_depend_on_the_length_leave_segments_long() {
         let mut sizes = sizes();
         let seen = run(&mut sizes, 16, |_| 0.12);
@@ -193,7 +225,7 @@ mod tests {
         let mut sizes = sizes();
         let mut seq = Seq32::new(0);
         for _ in 0..500 {
-            sizes.acknowledged(seq, 50, 1, seq.plus(50));
+            sizes.acknowledged(seq, &done(50, 10, 1), seq.plus(50));
             seq = seq.plus(50);
             assert_eq!(sizes.get(), 1400);
         }
@@ -206,7 +238,7 @@ mod tests {
         for n in 0..200 {
             // Forty of five hundred, every five thousand.
             let lost = if n % 100 < 10 { 4 } else { 0 };
-            sizes.acknowledged(seq, 50, lost, seq.plus(50));
+            sizes.acknowledged(seq, &done(50, lost, lost), seq.plus(50));
             seq = seq.plus(50);
             assert_eq!(sizes.get(), 1400);
         }

@@ -227,7 +227,7 @@ impl Sender {
         let (oldest, shortest) = (self.cache.oldest(), self.rtt.min());
         let done = self.cache.acknowledge(next, now.before(shortest));
         if done.newest.is_some() {
-            self.payload.acknowledged(oldest, done.segments, done.repaired, self.cache.next());
+            self.payload.acknowledged(oldest, &done, self.cache.next());
             self.buffer.acknowledge(self.buffer.sent() - self.cache.bytes() as u64);
             if self.config.selective {
                 let (late, awaited) = (u64::from(done.late), u64::from(done.awaited));

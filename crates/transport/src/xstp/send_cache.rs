@@ -33,8 +33,10 @@ pub(super) struct Acknowledged {
     pub(super) bytes: usize,
     /// Segments.
     pub(super) segments: u32,
-    /// Runs of those among them that had been retransmitted, and not only because they were late.
+    /// Those among them that had been retransmitted, and not only because they were late.
     pub(super) repaired: u32,
+    /// Runs of these.
+    pub(super) runs: u32,
     /// Those that arrived before a retransmission of them could: they had been taken for lost, and were late.
     pub(super) late: u32,
     /// Those that a report had missed and that came without a retransmission, as they were waited for.
@@ -122,7 +124,8 @@ impl SendCache {
             };
             done.late += u32::from(was_late);
             let repaired = entry.retransmissions > 0 && !was_late;
-            done.repaired += u32::from(repaired && !self.repaired);
+            done.repaired += u32::from(repaired);
+            done.runs += u32::from(repaired && !self.repaired);
             self.repaired = repaired;
             done.awaited += u32::from(entry.awaited && entry.retransmissions == 0 && !entry.queued);
             done.newest = done.newest.max(Some(entry.last_sent));
@@ -179,8 +182,9 @@ mod tests {
             entry.retransmissions = u32::from(is_lost);
         }
         let late = Instant::from_nanos(1);
-        assert_eq!(cache.acknowledge(first.plus(3), late).repaired, 1);
-        assert_eq!(cache.acknowledge(first.plus(9), late).repaired, 1, "the sixth");
+        let counts = |done: Acknowledged| (done.repaired, done.runs);
+        assert_eq!(counts(cache.acknowledge(first.plus(3), late)), (2, 1));
+        assert_eq!(counts(cache.acknowledge(first.plus(9), late)), (3, 1), "the sixth");
     }
 
     #[test]
