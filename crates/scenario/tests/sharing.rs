@@ -3,80 +3,74 @@
 use bentpipe_scenario::Scenario;
 use bentpipe_sim::{Silent, run};
 
-/// A link with a queue of one bandwidth-delay product.
+/// A link with a queue of so many bandwidth-delay products.
 #[derive(Clone, Copy)]
 struct Link {
     mbit_s: u32,
     round_trip_ms: u32,
+    products: f64,
 }
 
-const GEO: Link = Link { mbit_s: 10, round_trip_ms: 600 };
-const LEO: Link = Link { mbit_s: 20, round_trip_ms: 50 };
+const GEO: Link = Link { mbit_s: 10, round_trip_ms: 600, products: 1.0 };
+const LEO: Link = Link { mbit_s: 20, round_trip_ms: 50, products: 1.0 };
 
-/// What two downloads deliver by so many seconds, the second of which begins at `start`: Mbit. Each is of one protocol and one
-/// controller.
-fn delivered(link: Link, flows: [(&str, &str); 2], start: u32, seconds: u32) -> [f64; 2] {
-    let Link { mbit_s, round_trip_ms } = link;
-    let (delay_ms, queue) = (round_trip_ms / 2, mbit_s * round_trip_ms * 125);
-    let [(protocol_a, controller_a), (protocol_b, controller_b)] = flows;
-    let text = format!(
+/// A protocol, a controller, and the second at which a download begins.
+type Flow = (&'static str, &'static str, u32);
+
+/// What downloads over one link deliver by so many seconds: Mbit.
+fn delivered(link: Link, flows: &[Flow], seconds: u32) -> Vec<f64> {
+    let Link { mbit_s, round_trip_ms, products } = link;
+    let queue = (f64::from(mbit_s * round_trip_ms * 125) * products) as u32;
+    let delay_ms = round_trip_ms / 2;
+    let hosts = (0..flows.len()).map(|n| format!(r#", "server-{n}", "client-{n}""#));
+    let mut text = format!(
         r#"
 name = "shared"
 duration = "{seconds} s"
-nodes = ["hub", "terminal", "server-a", "server-b", "client-a", "client-b"]
+nodes = ["hub", "terminal"{}]
 
 [links.satellite]
 between = ["hub", "terminal"]
 rate = "{mbit_s} Mbit/s"
 queue = "{queue} B"
 delay = "{delay_ms} ms"
-
-[links.a]
-between = ["server-a", "hub"]
+"#,
+        hosts.collect::<String>()
+    );
+    for (n, (protocol, controller, start)) in flows.iter().enumerate() {
+        text += &format!(
+            r#"
+[links.there-{n}]
+between = ["server-{n}", "hub"]
 delay = "100 us"
 rate = "1 Gbit/s"
 
-[links.b]
-between = ["server-b", "hub"]
+[links.here-{n}]
+between = ["terminal", "client-{n}"]
 delay = "100 us"
 rate = "1 Gbit/s"
 
-[links.c]
-between = ["terminal", "client-a"]
-delay = "100 us"
-rate = "1 Gbit/s"
-
-[links.d]
-between = ["terminal", "client-b"]
-delay = "100 us"
-rate = "1 Gbit/s"
-
-[flows.a]
-from = "server-a"
-to = "client-a"
-size = "2 GB"
-protocol = "{protocol_a}"
-{protocol_a} = {{ controller = "{controller_a}" }}
-
-[flows.b]
-from = "server-b"
-to = "client-b"
+[flows.{n}]
+from = "server-{n}"
+to = "client-{n}"
 size = "2 GB"
 start = "{start} s"
-protocol = "{protocol_b}"
-{protocol_b} = {{ controller = "{controller_b}" }}
+protocol = "{protocol}"
+{protocol} = {{ controller = "{controller}" }}
 "#
-    );
+        );
+    }
     let scenario = Scenario::parse("shared.toml", &text);
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     let summary = run(&scenario.run_spec(Some(1), false).expect("a run"), &mut Silent);
     let flows = summary.expect("a run").flows;
-    [0, 1].map(|n| flows[n].delivered_bytes as f64 * 8e-6)
+    flows.iter().map(|flow| flow.delivered_bytes as f64 * 8e-6).collect()
 }
 
 /// Mbit/s of both in the minute after the second one came.
-fn beside(link: Link, flows: [(&str, &str); 2], start: u32) -> [f64; 2] {
-    let by = |seconds| delivered(link, flows, start, seconds);
+fn beside(link: Link, [first, second]: [(&'static str, &'static str); 2], start: u32) -> [f64; 2] {
+    let flows = [(first.0, first.1, 0), (second.0, second.1, start)];
+    let by = |seconds| delivered(link, &flows, seconds);
     let (before, after) = (by(start), by(start + 60));
     [0, 1].map(|n| (after[n] - before[n]) / 60.0)
 }
@@ -130,5 +124,19 @@ fn whoever_answers_losses_is_not_taken_for_bbr() {
             let parts = beside(LEO, flows, 10);
             assert!(parts.iter().all(|part| (6.3..12.6).contains(part)), "{flows:?}: {parts:?}");
         }
+    }
+}
+
+#[test]
+fn several_who_answer_losses_are_not_taken_for_one_who_does_not() {
+    let flows = [("bentpipe", "steady", 0), ("bentpipe", "steady", 3), ("tcp", "cubic", 10)];
+    for (round_trip_ms, products, least) in [(50, 1.0, 4.5), (100, 0.5, 4.0)] {
+        let link = Link { mbit_s: 20, round_trip_ms, products };
+        let parts = delivered(link, &flows, 200);
+        let cubic = parts[2] / 190.0;
+        assert!(
+            cubic > least,
+            "{round_trip_ms} ms: CUBIC has {cubic} Mbit/s beside {parts:?} Mbit"
+        );
     }
 }

@@ -245,11 +245,13 @@ impl Controller for Steady {
         match signal {
             Signal::MtuChanged { mss } => self.window.change_mss(*mss),
             Signal::EcnCe => {
+                self.interrupt_bbr(path.now);
                 let cwnd = self.window.cwnd();
                 self.start.end();
                 self.cut_to(BETA * cwnd, cwnd, 0);
             }
             Signal::Resume { window, ssthresh } => {
+                self.interrupt_bbr(path.now);
                 self.window.resume(*window, *ssthresh);
                 self.paused = None;
                 if self.window.in_slow_start() {

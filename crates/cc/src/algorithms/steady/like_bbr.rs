@@ -7,7 +7,7 @@ use bentpipe_units::{ByteCount, Instant, Span};
 
 use super::{Stage, Steady};
 use crate::row::Build;
-use crate::{Ack, Controller, Limits, Loss, LossCause, PathView, Signal};
+use crate::{Ack, Controller, Limits, Loss, LossCause, PathView, Phase, Signal};
 
 /// BBR's startup takes so many intervals, in which much is lost whoever is there.
 const STARTUP: u32 = 48;
@@ -21,8 +21,8 @@ const GONE: u32 = 32;
 const LASTS: Span = Span::from_secs(60);
 /// BBR does not lead again for so many round trips then, in which another of this kind finds out.
 const RESTS: u64 = 256;
-/// What BBR knew of the path is too old after so long.
-const AGED: Span = Span::from_secs(60);
+/// What BBR is doing while it measures the round trip.
+const PROBE_RTT: Phase = Phase::Other("probe_rtt");
 
 /// What an interval shows of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +43,6 @@ pub(super) struct LikeBbr {
     intervals: u32,
     /// Intervals with an empty queue, less those with another.
     empty: u32,
-    /// When it led last.
-    led: Instant,
     /// Bytes lost since then, and what had been delivered.
     lost: ByteCount,
     delivered: ByteCount,
@@ -54,29 +52,24 @@ impl LikeBbr {
     pub(super) fn new(build: &Build<'_>) -> Self {
         let defaults = BTreeMap::new();
         let bbr = (crate::algorithms::bbr::ROW.build)(&Build { parameters: &defaults, ..*build });
-        Self {
-            bbr,
-            intervals: 0,
-            empty: 0,
-            led: Instant::ZERO,
-            lost: ByteCount::ZERO,
-            delivered: ByteCount::ZERO,
-        }
+        Self { bbr, intervals: 0, empty: 0, lost: ByteCount::ZERO, delivered: ByteCount::ZERO }
     }
 
-    /// BBR leads from now on.
+    /// BBR leads from now on, and begins anew: the path may be another one than when it led last.
     fn begin(&mut self, path: &PathView) {
         (self.intervals, self.empty) = (0, 0);
-        if path.now.since(self.led) > AGED {
-            let (bytes, cause) = (ByteCount::ZERO, LossCause::Persistent);
-            let loss = Loss { bytes, cause, new_episode: true, again: false, looks_corrupt: false };
-            self.bbr.on_loss(path, &loss);
-        }
+        let (bytes, cause) = (ByteCount::ZERO, LossCause::Persistent);
+        let loss = Loss { bytes, cause, new_episode: true, again: false, looks_corrupt: false };
+        self.bbr.on_loss(path, &loss);
+    }
+
+    /// It empties the path to measure its round trip: its window and the queue say nothing.
+    fn measures(&self) -> bool {
+        self.bbr.snapshot().phase == PROBE_RTT
     }
 
     /// Looks at an acknowledgement; gives the window.
     pub(super) fn acknowledge(&mut self, path: &PathView, ack: &Ack) -> f64 {
-        self.led = path.now;
         self.bbr.on_ack(path, ack);
         self.window()
     }
@@ -105,6 +98,9 @@ impl LikeBbr {
 
     /// An interval ended, with an empty queue or not.
     fn look(&mut self, delivered: ByteCount, is_empty: bool) -> Shown {
+        if self.measures() {
+            return Shown::Stay;
+        }
         self.intervals += 1;
         self.empty = if is_empty { self.empty + 1 } else { self.empty.saturating_sub(1) };
         if self.empty > GONE {
@@ -127,6 +123,13 @@ impl Steady {
         self.stage = Stage::LikeBbr { since: path.now };
     }
 
+    /// Something else takes the lead from BBR, if it has it.
+    pub(super) fn interrupt_bbr(&mut self, now: Instant) {
+        if matches!(self.stage, Stage::LikeBbr { .. }) {
+            self.rivals.rest(now + self.known.base() * RESTS);
+        }
+    }
+
     /// An interval ended in which BBR led.
     pub(super) fn led_by_bbr(&mut self, path: &PathView, since: Instant, is_empty: bool) {
         let now = path.now;
@@ -134,13 +137,16 @@ impl Steady {
         match self.like_bbr.look(path.delivered, is_empty) {
             Shown::Left => {
                 self.rivals.rest(rests);
-                self.follow_from(now);
+                // BBR has twice the product under way, and paces.
+                let trip = (self.known.base() + self.known.target()).as_secs_f64();
+                let fills = self.known.rate() * trip;
+                self.cut_to(fills, self.window.cwnd(), 0);
             }
             Shown::Answer => {
                 self.rivals.misjudged(now);
                 self.contend(now);
             }
-            Shown::Stay if now.since(since) > LASTS => {
+            Shown::Stay if now.since(since) > LASTS && !self.like_bbr.measures() => {
                 self.rivals.rest(rests);
                 self.contend(now);
             }
@@ -214,33 +220,30 @@ mod tests {
     }
 
     #[test]
-    fn what_bbr_knew_a_minute_ago_is_forgotten() {
-        let rate = |waits: f64| {
-            let (mut play, mut like_bbr) = (Play::new("steady", &[]), like_bbr());
-            let segments = play.bytes(100);
-            for _ in 0..20 {
-                play.wait(0.1);
-                (play.path.round, play.path.delivered) =
-                    (play.path.round + 1, play.path.delivered + segments);
-                let ack = Ack {
-                    bytes: segments,
-                    advanced: segments,
-                    segments: 100,
-                    newest_sent_at: play.path.now.before(Span::from_millis(100)),
-                    rate_sample: None,
-                    acks: 1,
-                    in_recovery: false,
-                    repairing: false,
-                    lost: ByteCount::ZERO,
-                    marked: ByteCount::ZERO,
-                };
-                like_bbr.acknowledge(&play.path, &ack);
-            }
-            play.wait(waits);
-            like_bbr.begin(&play.path);
-            like_bbr.bbr.snapshot().gauges[0].value
-        };
-        assert!(rate(50.0) > 0.0);
-        assert_eq!(rate(70.0), 0.0);
+    fn bbr_begins_anew_each_time() {
+        let (mut play, mut like_bbr) = (Play::new("steady", &[]), like_bbr());
+        let segments = play.bytes(100);
+        for _ in 0..20 {
+            play.wait(0.1);
+            (play.path.round, play.path.delivered) =
+                (play.path.round + 1, play.path.delivered + segments);
+            let ack = Ack {
+                bytes: segments,
+                advanced: segments,
+                segments: 100,
+                newest_sent_at: play.path.now.before(Span::from_millis(100)),
+                rate_sample: None,
+                acks: 1,
+                in_recovery: false,
+                repairing: false,
+                lost: ByteCount::ZERO,
+                marked: ByteCount::ZERO,
+            };
+            like_bbr.acknowledge(&play.path, &ack);
+        }
+        let rate = |like_bbr: &LikeBbr| like_bbr.bbr.snapshot().gauges[0].value;
+        assert!(rate(&like_bbr) > 0.0);
+        like_bbr.begin(&play.path);
+        assert_eq!(rate(&like_bbr), 0.0);
     }
 }

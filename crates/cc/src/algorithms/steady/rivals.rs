@@ -16,6 +16,8 @@ const UNTIL: usize = 8;
 const STAYS: f64 = 0.93;
 /// So many losses in a row that nobody else answered.
 const UNANSWERED: u32 = 2;
+/// So many in a row that no number of senders leaves unanswered, each of which answers its own.
+const NEVER: u32 = 10;
 /// Beside those who answer none the window is cut once in so many round trips at most.
 const CUT_TRIPS: u64 = 128;
 /// Who answered losses though it did not seem so is not suspected again for so long, each time for twice as long.
@@ -104,6 +106,11 @@ impl Rivals {
     pub(super) fn answer_no_loss(&self, now: Instant) -> bool {
         let is_back = self.back.is_some_and(|at| now.since(at) < KNOWN_FOR);
         is_back && self.unanswered >= UNANSWERED && now >= self.not_before
+    }
+
+    /// Neither they nor anybody else who may be there answers any loss.
+    pub(super) fn never_answer(&self, now: Instant) -> bool {
+        self.unanswered >= NEVER && self.answer_no_loss(now)
     }
 
     /// It is to be seen anew whether they answer, from then on.

@@ -75,11 +75,11 @@ impl Steady {
         let long = CONTENDS.max(self.known.base() * CONTENDS_TRIPS);
         let recovers = self.contest.recovers_within(self.window.segments());
         self.rivals.lose(path.now, path.latest_rtt, recovers);
-        let answer_none = self.rivals.answer_no_loss(path.now);
-        if answer_none && self.known.base() < LONG {
+        let is_long = self.known.base() >= LONG;
+        if !is_long && self.rivals.never_answer(path.now) {
             return self.follow_bbr(path);
         }
-        if answer_none && self.known.usual_loss() < MOST_LOST {
+        if is_long && self.rivals.answer_no_loss(path.now) && self.known.usual_loss() < MOST_LOST {
             if self.rivals.want_cut(path.now, self.known.base()) {
                 self.contest.lose(self.window.segments());
                 self.window.set(BETA * cwnd);
