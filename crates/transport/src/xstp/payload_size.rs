@@ -14,6 +14,8 @@ const SAMPLE: u32 = 1024;
 /// So many lost are enough after fewer segments. A queue that overflows for a round trip loses fewer.
 const SAMPLE_MIN: u32 = 256;
 const LOST_MIN: u32 = 64;
+/// Where more is lost the path is not there.
+const MOST_NOISE: f64 = 0.95;
 /// Smaller changes of length, in hundredths, are not worth a test, but the longest is always right where it is best.
 const STEP_DOWN: u32 = 80;
 const STEP_UP: u32 = 125;
@@ -106,12 +108,15 @@ impl PayloadSize {
     }
 
     /// The part of the segments that bit errors lose, each by itself. Where they lose a part of p, runs begin with p (1 - p) of the
-    /// segments, which is as much for what is left of them: how many are lost tells which of the two it is.
+    /// segments, which is as much for what is left of them. It is more than half if so many are lost, and in so many runs: an
+    /// outage is one.
     fn lost_one_by_one(&self) -> f64 {
         let part = |count: u32| f64::from(count) / f64::from(self.judged.max(1));
         let (lost, runs) = (part(self.lost), part(self.runs));
-        let root = libm::sqrt((1.0 - 4.0 * runs).max(0.0));
-        if lost > 0.5 { lost.min(f64::midpoint(1.0, root)) } else { (1.0 - root) / 2.0 }
+        if (0.5..MOST_NOISE).contains(&lost) && runs > lost * (1.0 - lost) / 2.0 {
+            return lost;
+        }
+        (1.0 - libm::sqrt((1.0 - 4.0 * runs).max(0.0))) / 2.0
     }
 
     /// The length to use after so many losses with the present one.
@@ -210,6 +215,18 @@ mod tests {
             let mut sizes = sizes();
             run(&mut sizes, 20, bit_errors(ber));
             assert!(sizes.get() <= most, "{ber}: {}", sizes.get());
+        }
+    }
+
+    #[test]
+    fn an_outage_leaves_segments_long() {
+        for after in [0, 20, 60, 500] {
+            let mut sizes = sizes();
+            let first = Seq32::new(0);
+            sizes.acknowledged(first, &done(200, 0, 0), first.plus(200));
+            sizes.acknowledged(first.plus(200), &done(600, 600, 1), first.plus(800));
+            sizes.acknowledged(first.plus(800), &done(after, 0, 0), first.plus(900));
+            assert_eq!(sizes.get(), 1400, "{after} segments after it");
         }
     }
 
