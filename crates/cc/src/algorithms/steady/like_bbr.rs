@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_units::{ByteCount, Instant, Span};
+use bentpipe_units::ByteCount;
 
-use super::{Stage, Steady};
 use crate::row::Build;
 use crate::{Ack, Controller, Limits, Loss, LossCause, PathView, Phase, Signal};
 
@@ -17,16 +16,12 @@ const SHOWS: u32 = 112;
 const LITTLE: f64 = 0.012;
 /// The others are gone when the queue was empty in so many more intervals than not.
 const GONE: u32 = 32;
-/// After so long it is looked at anew whether they answer, as two of this kind take each other for BBR.
-const LASTS: Span = Span::from_secs(60);
-/// BBR does not lead again for so many round trips then, in which another of this kind finds out.
-const RESTS: u64 = 256;
 /// What BBR is doing while it measures the round trip.
 const PROBE_RTT: Phase = Phase::Other("probe_rtt");
 
 /// What an interval shows of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shown {
+pub(super) enum Shown {
     /// They answer no loss, or nothing is known yet.
     Stay,
     /// They answer losses after all.
@@ -56,7 +51,7 @@ impl LikeBbr {
     }
 
     /// BBR leads from now on, and begins anew: the path may be another one than when it led last.
-    fn begin(&mut self, path: &PathView) {
+    pub(super) fn begin(&mut self, path: &PathView) {
         (self.intervals, self.empty) = (0, 0);
         let (bytes, cause) = (ByteCount::ZERO, LossCause::Persistent);
         let loss = Loss { bytes, cause, new_episode: true, again: false, looks_corrupt: false };
@@ -64,7 +59,7 @@ impl LikeBbr {
     }
 
     /// It empties the path to measure its round trip: its window and the queue say nothing.
-    fn measures(&self) -> bool {
+    pub(super) fn measures(&self) -> bool {
         self.bbr.snapshot().phase == PROBE_RTT
     }
 
@@ -97,7 +92,7 @@ impl LikeBbr {
     }
 
     /// An interval ended, with an empty queue or not.
-    fn look(&mut self, delivered: ByteCount, is_empty: bool) -> Shown {
+    pub(super) fn look(&mut self, delivered: ByteCount, is_empty: bool) -> Shown {
         if self.measures() {
             return Shown::Stay;
         }
@@ -116,47 +111,10 @@ impl LikeBbr {
     }
 }
 
-impl Steady {
-    /// The others answer no loss.
-    pub(super) fn follow_bbr(&mut self, path: &PathView) {
-        self.like_bbr.begin(path);
-        self.stage = Stage::LikeBbr { since: path.now };
-    }
-
-    /// Something else takes the lead from BBR, if it has it.
-    pub(super) fn interrupt_bbr(&mut self, now: Instant) {
-        if matches!(self.stage, Stage::LikeBbr { .. }) {
-            self.rivals.rest(now + self.known.base() * RESTS);
-        }
-    }
-
-    /// An interval ended in which BBR led.
-    pub(super) fn led_by_bbr(&mut self, path: &PathView, since: Instant, is_empty: bool) {
-        let now = path.now;
-        let rests = now + self.known.base() * RESTS;
-        match self.like_bbr.look(path.delivered, is_empty) {
-            Shown::Left => {
-                self.rivals.rest(rests);
-                // BBR has twice the product under way, and paces.
-                let trip = (self.known.base() + self.known.target()).as_secs_f64();
-                let fills = self.known.rate() * trip;
-                self.cut_to(fills, self.window.cwnd(), 0);
-            }
-            Shown::Answer => {
-                self.rivals.misjudged(now);
-                self.contend(now);
-            }
-            Shown::Stay if now.since(since) > LASTS && !self.like_bbr.measures() => {
-                self.rivals.rest(rests);
-                self.contend(now);
-            }
-            Shown::Stay => {}
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use bentpipe_units::Span;
+
     use super::*;
     use crate::testing::Play;
 

@@ -3,6 +3,7 @@
 use bentpipe_units::{Instant, Span};
 
 use super::company::{LONG, Others};
+use super::like_bbr::Shown;
 use super::{BETA, FAILURES, Shows, Stage, Steady};
 use crate::PathView;
 
@@ -18,6 +19,10 @@ const CONTENDS: Span = Span::from_secs(10);
 const CONTENDS_TRIPS: u64 = 12;
 /// Where they answer no loss, few change the window over a long path, as long as less than this is lost in the long run.
 const MOST_LOST: f64 = 0.1;
+/// After so long with BBR in the lead it is looked at anew whether they answer, as two of this kind take each other for BBR.
+const LASTS: Span = Span::from_secs(60);
+/// BBR does not lead again for so many round trips then, in which another of this kind finds out.
+const RESTS: u64 = 256;
 
 impl Steady {
     /// An interval ended in which the queue was so long, or so that the window `sheds` most of it.
@@ -94,5 +99,42 @@ impl Steady {
         }
         // Whoever follows the queue as this does has the same loss: where there is nobody else it drains now.
         self.cut_to(self.known.part(queue) * left, left, FAILURES);
+    }
+
+    /// The others answer no loss.
+    fn follow_bbr(&mut self, path: &PathView) {
+        self.like_bbr.begin(path);
+        self.stage = Stage::LikeBbr { since: path.now };
+    }
+
+    /// Something else takes the lead from BBR, if it has it.
+    pub(super) fn interrupt_bbr(&mut self, now: Instant) {
+        if matches!(self.stage, Stage::LikeBbr { .. }) {
+            self.rivals.rest(now + self.known.base() * RESTS);
+        }
+    }
+
+    /// An interval ended in which BBR led.
+    pub(super) fn led_by_bbr(&mut self, path: &PathView, since: Instant, is_empty: bool) {
+        let now = path.now;
+        let rests = now + self.known.base() * RESTS;
+        match self.like_bbr.look(path.delivered, is_empty) {
+            Shown::Left => {
+                self.rivals.rest(rests);
+                // BBR has twice the product under way, and paces.
+                let trip = (self.known.base() + self.known.target()).as_secs_f64();
+                let fills = self.known.rate() * trip;
+                self.cut_to(fills, self.window.cwnd(), 0);
+            }
+            Shown::Answer => {
+                self.rivals.misjudged(now);
+                self.contend(now);
+            }
+            Shown::Stay if now.since(since) > LASTS && !self.like_bbr.measures() => {
+                self.rivals.rest(rests);
+                self.contend(now);
+            }
+            Shown::Stay => {}
+        }
     }
 }
