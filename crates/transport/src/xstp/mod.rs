@@ -16,7 +16,6 @@ mod encode;
 mod governor;
 mod lifecycle;
 mod opening;
-mod payload_size;
 mod picked;
 mod poll_clock;
 mod poll_need;

@@ -8,6 +8,7 @@ use super::StatRule;
 use super::probing::{Trigger, Verdict};
 use super::send_cache::Acknowledged;
 use super::sender::{Activity, Sender};
+use crate::payload_size::Outcome;
 
 /// A report that no honest receiver sends, or one that came too late. It changes nothing.
 #[derive(Debug, PartialEq, Eq)]
@@ -227,7 +228,8 @@ impl Sender {
         let (oldest, shortest) = (self.cache.oldest(), self.rtt.min());
         let done = self.cache.acknowledge(next, now.before(shortest));
         if done.newest.is_some() {
-            self.payload.acknowledged(oldest, &done, self.cache.next());
+            let outcome = Outcome { segments: done.segments, lost: done.repaired, runs: done.runs };
+            self.payload.judged(oldest, outcome, self.cache.next());
             self.buffer.acknowledge(self.buffer.sent() - self.cache.bytes() as u64);
             if self.config.selective {
                 let (late, awaited) = (u64::from(done.late), u64::from(done.awaited));

@@ -13,7 +13,6 @@ use bytes::Bytes;
 use super::Config;
 use super::delivery::Delivery;
 use super::governor::Governor;
-use super::payload_size::PayloadSize;
 use super::picked::Picked;
 use super::poll_clock::{self, PollClock};
 use super::poll_need::PollNeed;
@@ -23,6 +22,7 @@ use super::retransmissions::Retransmissions;
 use super::send_cache::SendCache;
 use super::send_timer::{Allowance, SendTimer};
 use super::shared_path::SharedPath;
+use crate::payload_size::PayloadSize;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 

@@ -1,4 +1,4 @@
-//! How long a full segment is: as long as the path carries, and shorter where bit errors damage long ones.
+//! How long a full segment, or packet, is: as long as the path carries, and shorter where bit errors damage long ones.
 //!
 //! Noise that hits every bit alike loses long packets more often than short ones, and the best length
 //! follows from the rate of loss. Losses that do not depend on the length look the same at first, so
@@ -6,8 +6,6 @@
 //! segments become long again. Segments that are lost in a row are counted once: bit errors lose them one by one.
 
 use bentpipe_units::Seq32;
-
-use super::send_cache::Acknowledged;
 
 /// Segments that a judgement needs, and after which the count starts over.
 const SAMPLE: u32 = 1024;
@@ -21,12 +19,25 @@ const STEP_DOWN: u32 = 80;
 const STEP_UP: u32 = 125;
 /// The shortest payload of a full segment.
 const SHORTEST: u16 = 256;
-/// After a failed test the next one waits for so many samples.
-const REST: u32 = 16;
+/// After a failed test the next one waits for so many samples, twice as many each time and so many at most: a few hundred losses
+/// are told from half of them by five tests in six.
+const REST: u32 = 2;
+const LONGEST_REST: u32 = 16;
 
-/// The payload of a full segment.
+/// What became of segments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// So many arrived or were lost.
+    pub segments: u32,
+    /// Those of them that were lost.
+    pub lost: u32,
+    /// Runs of these: segments that follow each other.
+    pub runs: u32,
+}
+
+/// The payload of a full segment, in bytes.
 #[derive(Debug)]
-pub(super) struct PayloadSize {
+pub struct PayloadSize {
     /// What the path carries.
     most: u16,
     now: u16,
@@ -41,13 +52,16 @@ pub(super) struct PayloadSize {
     runs: u32,
     /// Length and losses before the last step down, until the step is judged.
     test: Option<(u16, f64)>,
-    /// Samples until the next test.
+    /// Samples until the next test, and after the next one that fails.
     rest: u32,
+    next_rest: u32,
 }
 
 impl PayloadSize {
-    /// Full segments of `most` bytes, with `overhead` bytes of headers each.
-    pub(super) const fn new(most: u16, overhead: u16, adapts: bool, first: Seq32) -> Self {
+    /// Full segments of `most` bytes, with `overhead` bytes of headers each, of which the next one is `first`. They stay as
+    /// long as that unless their length `adapts` to losses.
+    #[must_use]
+    pub const fn new(most: u16, overhead: u16, adapts: bool, first: Seq32) -> Self {
         Self {
             most,
             now: most,
@@ -59,22 +73,25 @@ impl PayloadSize {
             runs: 0,
             test: None,
             rest: 0,
+            next_rest: REST,
         }
     }
 
     /// Payload of a full segment.
     #[inline]
-    pub(super) const fn get(&self) -> u16 {
+    #[must_use]
+    pub const fn get(&self) -> u16 {
         self.now
     }
 
     /// The longest payload of a full segment.
-    pub(super) const fn most(&self) -> u16 {
+    #[must_use]
+    pub const fn most(&self) -> u16 {
         self.most
     }
 
     /// Another length is the longest from segment `next` on.
-    pub(super) fn limit(&mut self, most: u16, next: Seq32) {
+    pub fn limit(&mut self, most: u16, next: Seq32) {
         // Noise has made them shorter than that: they stay so.
         let adapted = self.now < self.most;
         self.most = most;
@@ -82,13 +99,13 @@ impl PayloadSize {
         self.test = None;
     }
 
-    /// Segments from `oldest` on were acknowledged, and new ones begin with `next`. True when the length changed.
-    pub(super) fn acknowledged(&mut self, oldest: Seq32, done: &Acknowledged, next: Seq32) -> bool {
+    /// It is known what became of full segments from `oldest` on, and new ones begin with `next`. True when the length changed.
+    pub fn judged(&mut self, oldest: Seq32, outcome: Outcome, next: Seq32) -> bool {
         if !self.adapts || oldest.is_before(self.first) {
             return false;
         }
-        self.judged += done.segments;
-        (self.lost, self.runs) = (self.lost + done.repaired, self.runs + done.runs);
+        self.judged += outcome.segments;
+        (self.lost, self.runs) = (self.lost + outcome.lost, self.runs + outcome.runs);
         let share = self.lost_one_by_one();
         let are_many = share * f64::from(self.judged) >= f64::from(LOST_MIN);
         let many_lost = self.test.is_none() && self.judged >= SAMPLE_MIN && are_many;
@@ -125,9 +142,11 @@ impl PayloadSize {
             let rate = self.error_rate(before, share_before);
             let expected = -libm::expm1(-rate * f64::from(self.now + self.overhead));
             if share > f64::midpoint(expected, share_before) {
-                self.rest = REST;
+                self.rest = self.next_rest;
+                self.next_rest = (self.next_rest * 2).min(LONGEST_REST);
                 return self.most;
             }
+            self.next_rest = REST;
         }
         let best = self.best(self.error_rate(self.now, share));
         let hundredths = u32::from(best) * 100 / u32::from(self.now);
@@ -165,8 +184,8 @@ impl PayloadSize {
 mod tests {
     use super::*;
 
-    fn done(segments: u32, repaired: u32, runs: u32) -> Acknowledged {
-        Acknowledged { segments, repaired, runs, ..Acknowledged::default() }
+    fn outcome(segments: u32, lost: u32, runs: u32) -> Outcome {
+        Outcome { segments, lost, runs }
     }
 
     /// Lets a link lose a share of the segments that depends on their length, for so many samples.
@@ -177,13 +196,13 @@ mod tests {
         for _ in 0..samples * SAMPLE / 64 {
             let share = share(sizes.get());
             owed += 64.0 * share;
-            let repaired = owed as u32;
-            owed -= f64::from(repaired);
+            let lost = owed as u32;
+            owed -= f64::from(lost);
             // They are lost one by one.
             owed_runs += 64.0 * share * (1.0 - share);
             let runs = owed_runs as u32;
             owed_runs -= f64::from(runs);
-            sizes.acknowledged(seq, &done(64, repaired, runs), seq.plus(64));
+            sizes.judged(seq, outcome(64, lost, runs), seq.plus(64));
             seq = seq.plus(64);
             if seen.last() != Some(&sizes.get()) {
                 seen.push(sizes.get());
@@ -223,9 +242,9 @@ mod tests {
         for after in [0, 20, 60, 500] {
             let mut sizes = sizes();
             let first = Seq32::new(0);
-            sizes.acknowledged(first, &done(200, 0, 0), first.plus(200));
-            sizes.acknowledged(first.plus(200), &done(600, 600, 1), first.plus(800));
-            sizes.acknowledged(first.plus(800), &done(after, 0, 0), first.plus(900));
+            sizes.judged(first, outcome(200, 0, 0), first.plus(200));
+            sizes.judged(first.plus(200), outcome(600, 600, 1), first.plus(800));
+            sizes.judged(first.plus(800), outcome(after, 0, 0), first.plus(900));
             assert_eq!(sizes.get(), 1400, "{after} segments after it");
         }
     }
@@ -234,7 +253,9 @@ mod tests {
     fn losses_that_do_not_depend_on_the_length_leave_segments_long() {
         let mut sizes = sizes();
         let seen = run(&mut sizes, 16, |_| 0.12);
-        assert_eq!((seen.len(), sizes.get()), (3, 1400), "one test: {seen:?}");
+        assert_eq!((seen.len(), sizes.get()), (7, 1400), "three tests: {seen:?}");
+        let seen = run(&mut sizes, 36, |_| 0.12);
+        assert_eq!((seen.len(), sizes.get()), (5, 1400), "two more: {seen:?}");
     }
 
     #[test]
@@ -242,7 +263,7 @@ mod tests {
         let mut sizes = sizes();
         let mut seq = Seq32::new(0);
         for _ in 0..500 {
-            sizes.acknowledged(seq, &done(50, 10, 1), seq.plus(50));
+            sizes.judged(seq, outcome(50, 10, 1), seq.plus(50));
             seq = seq.plus(50);
             assert_eq!(sizes.get(), 1400);
         }
@@ -255,7 +276,7 @@ mod tests {
         for n in 0..200 {
             // Forty of five hundred, every five thousand.
             let lost = if n % 100 < 10 { 4 } else { 0 };
-            sizes.acknowledged(seq, &done(50, lost, lost), seq.plus(50));
+            sizes.judged(seq, outcome(50, lost, lost), seq.plus(50));
             seq = seq.plus(50);
             assert_eq!(sizes.get(), 1400);
         }
