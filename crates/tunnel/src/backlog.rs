@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use slab::Slab;
 
 use crate::labels::{Told, digest};
-use crate::meter::Meter;
+use crate::meter::{Length, Meter};
 use crate::record::{Datagram, Record};
 
 /// Bytes that wait at most: what left in the last interval of CoDel, so often, and at least so many. CoDel alone needs long
@@ -56,6 +56,7 @@ struct Flow {
     /// Number of its next datagram.
     next: u16,
     meter: Meter,
+    length: Length,
 }
 
 /// The datagrams that the queue knows by number.
@@ -170,7 +171,9 @@ impl Backlog {
         flow.next = flow.next.wrapping_add(1);
         let is_due = self.labels.is_due(datagram.flow, &datagram.label);
         let digest = (!is_due).then(|| digest(&datagram.label));
-        let record = Record { datagram, order, is_sparse, digest };
+        let is_short = flow.length.sends(datagram.bytes.len());
+        let is_ordered = !is_sparse && !is_short;
+        let record = Record { datagram, order, is_sparse, is_ordered, digest };
         if is_sparse && repeated {
             self.repeats.push_back((now + REPEAT, record.clone()));
         }

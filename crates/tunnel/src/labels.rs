@@ -64,7 +64,7 @@ struct Known {
 pub(crate) struct Told {
     flows: FxHashMap<u16, Known>,
     datagrams: u64,
-    /// Flows whose label is in these two packets of a run.
+    /// Flows whose label is in these packets of a run, from the first to the last.
     under_way: VecDeque<(u16, u16, [Seq32; 2])>,
 }
 
@@ -86,7 +86,7 @@ impl Told {
         is_due
     }
 
-    /// A label left, in these two packets of a run.
+    /// A label left, in the packets of a run from the first to the last of these.
     pub(crate) fn left(&mut self, flow: u16, run: u16, packets: [Seq32; 2]) {
         if let Some(known) = self.flows.get_mut(&flow)
             && !known.is_told
@@ -110,13 +110,16 @@ impl Told {
             if *of != run {
                 return true;
             }
-            let [first, last] = packets.map(&has);
-            if first.zip(last).is_some_and(|(first, last)| !(first && last)) {
+            let [first, last] = *packets;
+            let fates = (0..=last.distance_from(first)).map(|n| has(first.plus(n)));
+            // None where one is not remembered, which the last one then is not either.
+            let arrived = fates.reduce(|all, one| Some(all? && one?)).flatten();
+            if arrived == Some(false) {
                 return true;
             }
             if let Some(known) = flows.get_mut(flow) {
                 known.is_told = false;
-                known.is_known = first.is_some() && last.is_some();
+                known.is_known = arrived.is_some();
             }
             false
         });
@@ -195,6 +198,11 @@ mod tests {
         told.left(7, 8, packets(3, 4));
         told.reported(8, |packet| Some(packet == Seq32::new(3)));
         assert!(told.is_due(7, LABEL), "half of it is missing");
+        let mut long = Told::default();
+        assert!(long.is_due(7, LABEL));
+        long.left(7, 8, packets(3, 5));
+        long.reported(8, |packet| Some(packet != Seq32::new(4)));
+        assert!(long.is_due(7, LABEL), "the middle of it is missing");
         told.reported(8, |_| Some(true));
         for _ in 0..3 {
             assert!((0..63).all(|_| !told.is_due(7, LABEL)) && told.is_due(7, LABEL));

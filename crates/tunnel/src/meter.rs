@@ -1,4 +1,4 @@
-//! Which flows send little.
+//! Which flows send little, and which short datagrams.
 
 use bentpipe_units::{ByteCount, Instant, Span};
 
@@ -27,6 +27,24 @@ impl Meter {
     }
 }
 
+/// Datagrams of a flow are short whose mean length, over so many of them, is no more than this.
+const SHORT: u32 = 256;
+const MEAN_OF: u32 = 16;
+
+/// How long a flow's datagrams are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Length(Option<u32>);
+
+impl Length {
+    /// The flow sends one of so many bytes. Returns whether they are short: acknowledgements, games, sound.
+    pub(crate) fn sends(&mut self, bytes: usize) -> bool {
+        let bytes = bytes as u32;
+        let mean = self.0.map_or(bytes, |mean| (mean * (MEAN_OF - 1) + bytes) / MEAN_OF);
+        self.0 = Some(mean);
+        mean <= SHORT
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,5 +58,15 @@ mod tests {
         let sparse = (0..500).filter(|n| download.sends(at(*n), ByteCount::new(1_200))).count();
         assert_eq!(sparse, 2);
         assert!(download.sends(at(2_000), ByteCount::new(1_200)), "it has paused");
+    }
+
+    #[test]
+    fn acknowledgements_are_short_and_downloads_are_not_whatever_either_begins_with() {
+        let (mut acks, mut download) = (Length::default(), Length::default());
+        assert!(!acks.sends(1_200));
+        let later = (0..100).map(|_| acks.sends(40)).collect::<Vec<_>>();
+        assert!(later[40..].iter().all(|short| *short));
+        download.sends(50);
+        assert!((0..100).all(|n| !download.sends(if n % 5 == 4 { 60 } else { 1_400 }) || n < 3));
     }
 }

@@ -72,7 +72,7 @@ impl Order {
 
     /// A datagram came. One that has to wait does so for `hold` at most.
     pub(crate) fn arrived(&mut self, now: Instant, hold: Span, record: Record) {
-        let Record { datagram, order, is_sparse, .. } = record;
+        let Record { datagram, order, is_ordered, .. } = record;
         let id = datagram.flow;
         if !self.flows.contains_key(&id) {
             self.make_room();
@@ -87,7 +87,7 @@ impl Order {
         let behind = u64::from((flow.next as u16).wrapping_sub(order));
         if ahead < LEAP {
             let number = flow.next + u64::from(ahead);
-            if ahead == 0 || is_sparse && flow.waiting.is_empty() {
+            if ahead == 0 || !is_ordered && flow.waiting.is_empty() {
                 flow.advance(number);
                 self.ready.push_back(datagram);
                 self.release(id, now);
@@ -209,10 +209,10 @@ mod tests {
         Instant::ZERO + Span::from_millis(millis)
     }
 
-    fn record(flow: u16, order: u16, is_sparse: bool) -> Record {
+    fn record(flow: u16, order: u16, is_ordered: bool) -> Record {
         let bytes = Bytes::copy_from_slice(&order.to_be_bytes());
         let datagram = Datagram { flow, ecn: Ecn::NotCapable, label: Bytes::new(), bytes };
-        Record { datagram, order, is_sparse, digest: None }
+        Record { datagram, order, is_sparse: false, is_ordered, digest: None }
     }
 
     fn out(order: &mut Order) -> Vec<u16> {
@@ -225,10 +225,10 @@ mod tests {
         order: &mut Order,
         millis: u64,
         numbers: impl IntoIterator<Item = u16>,
-        is_sparse: bool,
+        is_ordered: bool,
     ) -> Vec<u16> {
         for number in numbers {
-            order.arrived(at(millis), HOLD, record(1, number, is_sparse));
+            order.arrived(at(millis), HOLD, record(1, number, is_ordered));
         }
         out(order)
     }
@@ -236,55 +236,55 @@ mod tests {
     #[test]
     fn what_follows_a_lost_one_waits_for_it_and_not_for_ever() {
         let mut order = Order::new(8 << 20);
-        assert_eq!(come(&mut order, 0, [65_534, 65_535], false), [65_534, 65_535]);
-        assert_eq!(come(&mut order, 10, [1, 2, 4], false), []);
-        assert_eq!(come(&mut order, 500, [0], false), [0, 1, 2]);
+        assert_eq!(come(&mut order, 0, [65_534, 65_535], true), [65_534, 65_535]);
+        assert_eq!(come(&mut order, 10, [1, 2, 4], true), []);
+        assert_eq!(come(&mut order, 500, [0], true), [0, 1, 2]);
         assert_eq!(order.due(), Some(at(910)));
         order.handle_timeout(at(909));
         assert_eq!(out(&mut order), []);
         order.handle_timeout(at(910));
         assert_eq!((out(&mut order), order.due(), order.waiting), (vec![4], None, 0));
-        assert_eq!(come(&mut order, 950, [3], false), [3], "late is better than lost");
-        assert_eq!(come(&mut order, 951, [3, 4, 65_535], false), [], "and once is enough");
+        assert_eq!(come(&mut order, 950, [3], true), [3], "late is better than lost");
+        assert_eq!(come(&mut order, 951, [3, 4, 65_535], true), [], "and once is enough");
     }
 
     #[test]
-    fn sparse_flows_wait_for_nobody_and_each_datagram_is_handed_over_once() {
+    fn what_is_not_in_order_waits_for_nobody_and_each_datagram_is_handed_over_once() {
         let mut order = Order::new(8 << 20);
-        assert_eq!(come(&mut order, 0, [0, 2, 2, 0], true), [0, 2]);
-        assert_eq!(come(&mut order, 1, [1, 1], true), [1]);
-        assert_eq!(come(&mut order, 2, [3], true), [3]);
+        assert_eq!(come(&mut order, 0, [0, 2, 2, 0], false), [0, 2]);
+        assert_eq!(come(&mut order, 1, [1, 1], false), [1]);
+        assert_eq!(come(&mut order, 2, [3], false), [3]);
     }
 
     #[test]
     fn a_flow_that_begins_anew_is_heard() {
         let mut order = Order::new(8 << 20);
-        assert_eq!(come(&mut order, 0, [40_000, 40_002], false), [40_000]);
-        assert_eq!(come(&mut order, 0, [0, 1], false), [40_002, 0, 1]);
+        assert_eq!(come(&mut order, 0, [40_000, 40_002], true), [40_000]);
+        assert_eq!(come(&mut order, 0, [0, 1], true), [40_002, 0, 1]);
     }
 
     #[test]
     fn other_flows_do_not_wait() {
         let mut order = Order::new(8 << 20);
-        order.arrived(at(0), HOLD, record(1, 0, false));
-        order.arrived(at(0), HOLD, record(1, 2, false));
-        order.arrived(at(0), HOLD, record(2, 70, false));
-        order.arrived(at(0), HOLD, record(2, 71, false));
+        order.arrived(at(0), HOLD, record(1, 0, true));
+        order.arrived(at(0), HOLD, record(1, 2, true));
+        order.arrived(at(0), HOLD, record(2, 70, true));
+        order.arrived(at(0), HOLD, record(2, 71, true));
         assert_eq!(out(&mut order), [0, 70, 71]);
     }
 
     #[test]
     fn a_flow_of_which_much_waits_costs_no_other_one_its_order() {
         let mut order = Order::new(8 << 20);
-        order.arrived(at(0), HOLD, record(1, 0, false));
-        order.arrived(at(0), HOLD, record(2, 0, false));
+        order.arrived(at(0), HOLD, record(1, 0, true));
+        order.arrived(at(0), HOLD, record(2, 0, true));
         for number in 2..141 {
-            let mut hoarded = record(1, number, false);
+            let mut hoarded = record(1, number, true);
             hoarded.datagram.bytes = vec![0; 60_000].into();
             order.arrived(at(0), HOLD, hoarded);
         }
         out(&mut order);
-        let mut last = record(2, 2, false);
+        let mut last = record(2, 2, true);
         last.datagram.bytes = vec![2; 60_000].into();
         order.arrived(at(0), HOLD, last);
         let given_up: Vec<u16> = std::iter::from_fn(|| order.pop()).map(|d| d.flow).collect();
@@ -295,8 +295,8 @@ mod tests {
     fn neither_flows_nor_what_waits_grow_without_bound() {
         let mut order = Order::new(8 << 20);
         for flow in 0..=u16::MAX {
-            order.arrived(at(0), HOLD, record(flow, 0, false));
-            let mut far = record(flow, 2, false);
+            order.arrived(at(0), HOLD, record(flow, 0, true));
+            let mut far = record(flow, 2, true);
             far.datagram.bytes = vec![0; 60_000].into();
             order.arrived(at(0), HOLD, far);
         }

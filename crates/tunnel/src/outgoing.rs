@@ -6,7 +6,7 @@ use crate::backlog::Backlog;
 use crate::bounds::Bounds;
 use crate::message::{Message, PATH_BITS, Packet, Report};
 use crate::packing::{LINGER, Source};
-use crate::path_sender::{PathSender, body_room};
+use crate::path_sender::PathSender;
 use crate::protection::Protection;
 use crate::record::Datagram;
 use crate::schedule::{Candidate, PATHS, PathPlan, Schedule, UNKNOWN};
@@ -178,9 +178,9 @@ impl Outgoing {
         {
             return Some(Message::Packet(packet));
         }
-        let protection = self.protection;
+        let (protection, more) = (self.protection, !self.backlog.is_empty());
         let sender = self.paths.get_mut(path).filter(|sender| sender.is_open())?;
-        if let Some(parity) = sender.poll_parity(now, protection) {
+        if let Some(parity) = sender.poll_parity(now, protection, more) {
             return Some(Message::Parity(parity));
         }
         if self.repairs_others(path)
@@ -190,7 +190,9 @@ impl Outgoing {
         {
             return Some(Message::Packet(packet));
         }
-        let most = body_room(room);
+        let sender = self.paths.get_mut(path)?;
+        sender.set_room(room);
+        let most = sender.body(room, protection);
         let takes = self.takes(now, path);
         if !self.may_pack(now, path, most, takes) {
             return None;
@@ -306,10 +308,11 @@ impl Outgoing {
         }
         let may = !self.backlog.has_sparse() || self.schedule.is_beside(path);
         let carries = is_nearest || may && self.schedule.carries(path);
-        let tried = sender.trial_due().filter(|_| may && self.backlog.bytes() >= room);
+        let most = sender.body(room, self.protection);
+        let tried = sender.trial_due().filter(|_| may && self.backlog.bytes() >= most);
         let waiting = sender.packing().begun() + if carries { self.backlog.bytes() } else { 0 };
         let is_urgent = is_nearest && (self.has_sparse() || self.repairs_others(path));
-        let pack = if waiting >= room || sender.packing().has_stash() || is_urgent {
+        let pack = if waiting >= most || sender.packing().has_stash() || is_urgent {
             Some(Instant::ZERO)
         } else if is_nearest {
             let others = Instant::earliest(self.linger_due(), self.backlog.repeat_due());
@@ -320,7 +323,7 @@ impl Outgoing {
         // Where the window is closed a report opens it.
         let open = self.window_due(path, room);
         let pack = pack.and_then(|at| Some(at.max(open?)));
-        Instant::earliest(pack, sender.block_due(self.protection))
+        Instant::earliest(pack, sender.block_due(self.protection, !self.backlog.is_empty()))
     }
 
     /// When what is under way has to be looked after.

@@ -59,8 +59,8 @@ impl Packing {
         body.put_u8(u8::try_from(back).unwrap_or(1));
         body.put_u16(head as u16);
         body.extend_from_slice(&self.rest.split_to(head));
-        // One whose rest does not fit now, as the path carries less, tells nothing.
-        if let Some((flow, first)) = self.telling.take().filter(|_| self.rest.is_empty())
+        if self.rest.is_empty()
+            && let Some((flow, first)) = self.telling.take()
             && let Some(source) = &mut from
         {
             source.backlog.labels().left(flow, run, [first, seq]);
@@ -86,9 +86,7 @@ impl Packing {
                 record.put(&mut whole);
                 let mut whole = whole.freeze();
                 body.extend_from_slice(&whole.split_to(room));
-                // One that takes more than two packets tells nothing.
-                let goes_on = whole.len() <= most - HEAD;
-                self.telling = (record.digest.is_none() && goes_on).then_some((flow, seq));
+                self.telling = record.digest.is_none().then_some((flow, seq));
                 self.rest = whole;
             }
         }

@@ -1,6 +1,6 @@
 //! What came by one path: numbers, blocks, what was lost and is made of parity, and what the sender is told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bentpipe_units::{Instant, Seq32, Span};
 use bytes::Bytes;
@@ -62,6 +62,8 @@ pub(crate) struct PathReceiver {
     /// Numbers are counted on beyond 32 bits.
     slots: Slots,
     blocks: BTreeMap<u64, Block>,
+    /// What was lost and is needed no more since the last report: the sender is to know what the path loses.
+    made: BTreeSet<u64>,
     /// Most bytes of their parity.
     most: usize,
     hold: Span,
@@ -82,6 +84,7 @@ impl PathReceiver {
             run,
             slots: Slots::new(0, most),
             blocks: BTreeMap::new(),
+            made: BTreeSet::new(),
             most,
             hold: Span::ZERO,
             newest_at: Instant::ZERO,
@@ -191,6 +194,7 @@ impl PathReceiver {
     fn forget(&mut self, first: u64) {
         self.slots.begin_anew(first);
         self.blocks.clear();
+        self.made.clear();
     }
 
     /// Nothing is kept that exceeds its bounds.
@@ -199,6 +203,9 @@ impl PathReceiver {
         let first = self.slots.first();
         while self.blocks.first_key_value().is_some_and(|(block, _)| *block < first) {
             self.blocks.pop_first();
+        }
+        while self.made.first().is_some_and(|number| *number < first) {
+            self.made.pop_first();
         }
     }
 
@@ -223,12 +230,14 @@ impl PathReceiver {
         self.blocks.remove(&first);
         for (place, bytes) in made {
             self.recovered += 1;
+            self.made.insert(first + place as u64);
             complete.extend(self.slots.accept(first + place as u64, bytes, false));
         }
         // Nobody needs the rest of its parity.
         for number in end..end + count as u64 {
             if self.slots.is_missing(number) {
                 self.slots.settle(number);
+                self.made.insert(number);
             }
         }
         complete
@@ -251,10 +260,11 @@ impl PathReceiver {
             return None;
         }
         (self.news, self.urgent, self.reported_at) = (false, false, now);
+        let made = std::mem::take(&mut self.made);
         let (mut missing, mut named) = (Vec::<Range>::new(), 0);
         // The last ones, for what is older is too late; ranges are as long as two bytes say.
         for number in (first..next).rev() {
-            if !self.slots.is_missing(number) {
+            if !self.slots.is_missing(number) && !made.contains(&number) {
                 continue;
             }
             let before = (next - number) as u16;
@@ -291,6 +301,7 @@ impl PathReceiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::encode;
 
     #[test]
     fn parity_of_blocks_that_nobody_can_complete_takes_no_more_than_its_part() {
@@ -304,5 +315,32 @@ mod tests {
             receiver.handle_parity(Instant::ZERO, parity, &mut Debt::default());
             assert!(receiver.blocks.values().map(Block::bytes).sum::<usize>() <= 100_000);
         }
+    }
+
+    #[test]
+    fn what_was_made_of_parity_is_told_as_missing_once() {
+        let mut receiver = PathReceiver::new(8, 100_000);
+        let bodies: Vec<Bytes> = (0..8).map(|n| Bytes::from(vec![n; 100])).collect();
+        let parity = encode(&bodies, 2);
+        for (number, body) in (0..).zip(&bodies).filter(|(number, _)| *number != 3) {
+            let packet = Packet { run: 8, seq: Seq32::new(number), hold: 900, body: body.clone() };
+            receiver.handle_packet(Instant::ZERO, &packet, false, &mut Debt::default());
+        }
+        let parity = |index: u8| Parity {
+            run: 8,
+            seq: Seq32::new(8 + u32::from(index)),
+            of: 8,
+            count: 2,
+            index,
+            shard: parity[usize::from(index)].clone(),
+        };
+        receiver.handle_parity(Instant::ZERO, parity(0), &mut Debt::default());
+        assert_eq!(receiver.recovered(), 1);
+        let at = |millis| Instant::ZERO + Span::from_millis(millis);
+        let report = receiver.report(at(900)).expect("a report");
+        assert_eq!((report.next.get(), report.missing), (9, vec![Range { before: 6, count: 1 }]));
+        receiver.handle_parity(at(910), parity(1), &mut Debt::default());
+        let report = receiver.report(at(1_800)).expect("another one");
+        assert_eq!((report.next.get(), report.missing), (10, Vec::new()));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use bentpipe_transport::PayloadSize;
 use bentpipe_units::{Instant, Seq32, Span};
 use bytes::Bytes;
 
@@ -17,7 +18,7 @@ use crate::under_way::{Terms, UnderWay};
 use crate::window::Window;
 
 /// Most packets of a block.
-const MOST_OF: usize = 128;
+const MOST_OF: usize = 224;
 /// No block is shorter, unless it is full.
 const BLOCK_MIN: Span = Span::from_millis(5);
 /// A report may come so much later than a round trip after the last packet.
@@ -30,8 +31,14 @@ const STALL: Span = Span::from_secs(3);
 /// Room for what is left of a datagram when the path is gone by which it began.
 const ROOM_LEFT: usize = 1_200;
 
+/// Bytes that travel with a body: headers of IPv4 and UDP, of the association, and of the packet.
+const OVERHEAD: u16 = 28 + 24 + PACKET_HEADER as u16;
+
+/// A datagram of which more than so many short bodies are left goes in long ones.
+const LONG: usize = 6;
+
 /// Bytes of a body in a message of so many.
-pub(crate) fn body_room(room: usize) -> usize {
+fn body_room(room: usize) -> usize {
     (room - PACKET_HEADER).min(room - PARITY_HEADER - LENGTH) & !1
 }
 
@@ -49,6 +56,8 @@ pub(crate) struct PathSender {
     told: [Span; 2],
     /// What was begun.
     packing: Packing,
+    /// The body of a full packet.
+    size: PayloadSize,
     /// The block that is filled: its first number, bodies, and when it began.
     first: Seq32,
     bodies: Vec<Bytes>,
@@ -76,6 +85,7 @@ impl PathSender {
             expected: None,
             told: [Span::ZERO; 2],
             packing: Packing::default(),
+            size: PayloadSize::new(u16::MAX, OVERHEAD, true, Seq32::default()),
             first: Seq32::default(),
             bodies: Vec::new(),
             began: Instant::ZERO,
@@ -159,7 +169,7 @@ impl PathSender {
     fn leave(&mut self, now: Instant, not_before: Instant) {
         let hold = self.told[1];
         while self.pack(now, body_room(ROOM_LEFT), hold, None).is_some() {}
-        self.close_block(Protection::Off);
+        self.close_block(Protection::Off, false);
         self.retransmit.extend(self.under_way.leave(not_before));
     }
 
@@ -194,16 +204,38 @@ impl PathSender {
         None
     }
 
-    /// Parity: it does not wait for the window.
-    pub(crate) fn poll_parity(&mut self, now: Instant, protection: Protection) -> Option<Parity> {
-        if self.block_due(protection).is_some_and(|due| due <= now) {
-            self.close_block(protection);
+    /// Parity: it does not wait for the window. It takes the place of what is not begun where `more` of that waits.
+    pub(crate) fn poll_parity(
+        &mut self,
+        now: Instant,
+        protection: Protection,
+        more: bool,
+    ) -> Option<Parity> {
+        if self.block_due(protection, more).is_some_and(|due| due <= now) {
+            self.close_block(protection, more);
         }
         let mut parity = self.parity.pop_front()?;
         let bytes = (PARITY_HEADER + parity.shard.len()) as u64;
         parity.seq = self.number(now, Bytes::new(), bytes);
         self.counters.parity += 1;
         Some(parity)
+    }
+
+    /// The longest body in a message of so many bytes. Where bit errors damage long packets more often than short ones it is shorter
+    /// than there is room for, but under a protection that asks for no losses, and for a datagram that would lie in many.
+    pub(crate) fn body(&self, room: usize, protection: Protection) -> usize {
+        let most = body_room(room);
+        let best = usize::from(self.size.get());
+        let asks = !matches!(protection, Protection::Ratio(_));
+        if asks && self.packing.begun() <= best * LONG { best.min(most) & !1 } else { most }
+    }
+
+    /// Messages have so many bytes from now on.
+    pub(crate) fn set_room(&mut self, room: usize) {
+        let most = u16::try_from(body_room(room)).unwrap_or(u16::MAX);
+        if most != self.size.most() {
+            self.size.limit(most, self.under_way.next());
+        }
     }
 
     /// The next packet with the rest of what was begun and what waits in the source, if there is one; its body has at most
@@ -261,18 +293,18 @@ impl PathSender {
         self.tail_due
     }
 
-    /// When the block that is filled ends.
-    pub(crate) fn block_due(&self, protection: Protection) -> Option<Instant> {
+    /// When the block that is filled ends, where `more` waits or not.
+    pub(crate) fn block_due(&self, protection: Protection, more: bool) -> Option<Instant> {
         if self.bodies.len() == MOST_OF {
             return Some(Instant::ZERO);
         }
-        let (parts, longest) = protection.block();
+        let (parts, longest) = protection.block(more);
         let span = (self.round_trip() / parts).clamp(BLOCK_MIN, longest);
         (!self.bodies.is_empty()).then_some(self.began + span)
     }
 
-    fn close_block(&mut self, protection: Protection) {
-        let shards = encode(&self.bodies, protection.count(self.bodies.len()));
+    fn close_block(&mut self, protection: Protection, more: bool) {
+        let shards = encode(&self.bodies, protection.count(self.bodies.len(), more));
         let (of, count) = (self.bodies.len() as u8, shards.len() as u8);
         debug_assert!(
             self.bodies
@@ -301,8 +333,12 @@ impl PathSender {
         (backlog, protection): (&mut Backlog, Protection),
     ) {
         let round_trip = self.round_trip();
-        let terms = Terms { not_before: now.before(hold), round_trip, protection };
+        let full = PACKET_HEADER as u64 + u64::from(self.size.get() & !1);
+        let terms = Terms { not_before: now.before(hold), round_trip, protection, full };
         let news = self.under_way.report(now, report, &terms);
+        if let Some(first) = news.first_full {
+            self.size.judged(first, news.outcome, self.under_way.next());
+        }
         if let Some(round_trip) = news.round_trip {
             let srtt = self.srtt.map_or(round_trip, |srtt| (srtt * 7 + round_trip) / 8);
             self.srtt = Some(srtt);

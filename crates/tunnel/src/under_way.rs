@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use bentpipe_transport::Outcome;
 use bentpipe_units::{Instant, Seq32, Span};
 use bytes::Bytes;
 
@@ -60,6 +61,8 @@ pub(crate) struct Terms {
     pub(crate) not_before: Instant,
     pub(crate) round_trip: Span,
     pub(crate) protection: Protection,
+    /// Bytes of a full packet.
+    pub(crate) full: u64,
 }
 
 /// What a report tells.
@@ -73,6 +76,9 @@ pub(crate) struct News {
     /// Bytes and packets that are missing, and when the oldest of them was sent.
     pub(crate) lost: Tally,
     pub(crate) oldest: Option<Instant>,
+    /// What became of full packets, and the first one of them.
+    pub(crate) outcome: Outcome,
+    pub(crate) first_full: Option<Seq32>,
     /// A measurement of the round trip.
     pub(crate) round_trip: Option<Span>,
     /// What is worth retransmitting.
@@ -235,7 +241,10 @@ impl UnderWay {
             news.round_trip = (!round_trip.is_zero()).then_some(round_trip);
         }
         self.known = self.known.latest(report.next);
+        // The packet before was lost too.
+        let mut is_run = false;
         for (offset, (sent, missing)) in (0..below).zip(self.sent.iter_mut().zip(&missing)) {
+            let was_lost = std::mem::replace(&mut is_run, sent.lost_at.is_some());
             if sent.arrived {
                 continue;
             }
@@ -248,20 +257,34 @@ impl UnderWay {
                 sent.body = Bytes::new();
                 match sent.lost_at {
                     // What was taken for lost was counted then. It was only late if it came before a retransmission
-                    // could.
-                    Some(lost) if now.since(lost) < terms.round_trip.mul_div(3, 4) => {
+                    // could, and parity.
+                    Some(lost)
+                        if now.since(lost) < terms.round_trip.mul_div(3, 4)
+                            && !was_made(&self.blocks, self.first.plus(offset), report.next) =>
+                    {
                         self.reordering = terms.round_trip / REORDERING;
                     }
                     Some(_) => {}
                     None => {
                         news.arrived.add(sent.bytes);
                         news.newest = news.newest.max(Some(sent.at));
+                        if sent.bytes >= terms.full {
+                            news.outcome.segments += 1;
+                            news.first_full.get_or_insert(self.first.plus(offset));
+                        }
                     }
                 }
             } else if sent.lost_at.is_none() && overtaken {
                 sent.lost_at = Some(now);
+                is_run = true;
                 news.lost.add(sent.bytes);
                 news.oldest = Instant::earliest(news.oldest, Some(sent.at));
+                if sent.bytes >= terms.full {
+                    news.outcome.segments += 1;
+                    news.outcome.lost += 1;
+                    news.outcome.runs += u32::from(!was_lost);
+                    news.first_full.get_or_insert(self.first.plus(offset));
+                }
             }
         }
         self.pick(below, newest_at, terms, &mut news.retransmit);
@@ -294,7 +317,7 @@ impl UnderWay {
             let mut lacks = lost.saturating_sub(coming);
             if lacks > 0 {
                 // Of these, too, some are lost.
-                lacks += usize::from(terms.protection.count(lacks));
+                lacks += usize::from(terms.protection.count(lacks, false));
             }
             for n in first..data {
                 let Some(sent) = self.sent.get_mut(n as usize) else { continue };
@@ -308,6 +331,13 @@ impl UnderWay {
             }
         }
     }
+}
+
+/// Whether a packet may have been made of parity of its block, which came before the `next` one.
+fn was_made(blocks: &VecDeque<Block>, packet: Seq32, next: Seq32) -> bool {
+    let after = blocks.partition_point(|block| !packet.is_before(block.end()));
+    let block = blocks.get(after).filter(|block| !packet.is_before(block.first));
+    block.is_some_and(|block| block.parity > 0 && block.first.plus(block.of.into()).is_before(next))
 }
 
 /// Which of the packets before the next one are missing, so many of them.
@@ -363,7 +393,7 @@ mod tests {
 
     fn terms(not_before: u64) -> Terms {
         let (round_trip, protection) = (Span::from_millis(600), Protection::Off);
-        Terms { not_before: at(not_before), round_trip, protection }
+        Terms { not_before: at(not_before), round_trip, protection, full: 100 }
     }
 
     fn numbers(news: &News) -> Vec<u32> {
@@ -397,6 +427,18 @@ mod tests {
         assert!(
             numbers(&under_way.report(at(600), &report(12, &[1, 2, 3, 4]), &terms(0))).is_empty()
         );
+    }
+
+    #[test]
+    fn what_was_made_of_parity_was_not_late_and_what_came_before_parity_was() {
+        for (next, is_late) in [(13, false), (10, true)] {
+            let mut under_way = block(3);
+            let news = under_way.report(at(600), &report(10, &[1, 2, 4]), &terms(0));
+            assert_eq!(news.outcome, Outcome { segments: 10, lost: 3, runs: 2 });
+            assert_eq!(news.first_full, Some(Seq32::new(0)));
+            under_way.report(at(650), &report(next, &[]), &terms(0));
+            assert_eq!(!under_way.reordering.is_zero(), is_late);
+        }
     }
 
     #[test]

@@ -85,7 +85,7 @@ proptest! {
         share in 0.0f64..0.4,
     ) {
         let mut tunnel = Tunnel::new(Config::default(), 1);
-        tunnel.set_protection(Protection::Against(share));
+        tunnel.set_protection(Protection::Against { share, worst: share });
         let (mut now, mut offered, mut sent, mut reports) = (Instant::ZERO, 0, 0, 0);
         let mut heard = 0;
         let step = |tunnel: &mut Tunnel, now: Instant| {

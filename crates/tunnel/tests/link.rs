@@ -31,7 +31,11 @@ impl World {
             way
         };
         let mut tunnels = [Tunnel::new(config, seed), Tunnel::new(config, seed + 1)];
-        let protection = if loss > 0.0 { Protection::Against(loss) } else { Protection::Off };
+        let protection = if loss > 0.0 {
+            Protection::Against { share: loss, worst: loss }
+        } else {
+            Protection::Off
+        };
         tunnels.iter_mut().for_each(|tunnel| tunnel.set_protection(protection));
         Self { now: Instant::ZERO, tunnels, ways: [way("there"), way("back")], out: Vec::new() }
     }
@@ -140,6 +144,23 @@ fn what_one_packet_in_nine_is_lost_of_arrives_in_order_and_but_for_one_in_ten_th
         let counters = world.tunnels[0].counters();
         assert!(counters.parity * 10 < counters.packets * 3, "{counters:?}");
         assert!(counters.retransmitted * 50 < counters.packets, "{counters:?}");
+    }
+}
+
+#[test]
+fn packets_become_short_where_bit_errors_damage_long_ones_and_stay_long_where_length_does_not_count()
+ {
+    for (bit_errors, loss, lengths) in [(1e-5, 0.0, 800..=1_100), (0.0, 0.11, 1_200..=1_500)] {
+        let mut world = World::new(8, 10, 300, 0.0, 0, Config::default());
+        (world.ways[0].bit_errors, world.ways[0].loss) = (bit_errors, loss);
+        world.tunnels[0].set_protection(Protection::Against { share: 0.11, worst: 0.11 });
+        let world = download(world, 20_000, 1_472, 7.0);
+        let numbers: Vec<u32> = world.out.iter().map(|(_, datagram)| number(datagram)).collect();
+        assert!(20_000 - numbers.len() <= 3, "{}", numbers.len());
+        let counters = world.tunnels[0].counters();
+        let sent = counters.packets + counters.parity + counters.retransmitted;
+        let length = world.ways[0].bytes / sent;
+        assert!(lengths.contains(&length), "{length}");
     }
 }
 

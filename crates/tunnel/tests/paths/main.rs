@@ -30,7 +30,7 @@ fn what_two_paths_lose_is_made_good_and_comes_in_order() {
         let mut world = World::new(seed, &[(20, 25), (10, 30)]);
         world.ways.iter_mut().flatten().for_each(|way| way.loss = 0.01);
         for tunnel in &mut world.tunnels {
-            tunnel.set_protection(Protection::Against(0.01));
+            tunnel.set_protection(Protection::Against { share: 0.01, worst: 0.01 });
         }
         let count = world.download(24.0, at(20_000), 0);
         world.settle();
@@ -129,7 +129,7 @@ fn whatever_becomes_of_paths_each_datagram_comes_once_as_it_was_and_all_goes_on_
         let mut world = World::new(seed, &[(20, 25), (10, 30), (8, 150)]);
         world.ways.iter_mut().flatten().for_each(|way| way.loss = 0.01);
         for tunnel in &mut world.tunnels {
-            tunnel.set_protection(Protection::Against(0.01));
+            tunnel.set_protection(Protection::Against { share: 0.01, worst: 0.01 });
         }
         let (mut random, mut next) = (Streams::new(seed).stream("paths"), 0);
         for _ in 0..40 {

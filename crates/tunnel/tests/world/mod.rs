@@ -13,6 +13,8 @@ pub(crate) struct Way {
     pub(crate) rate: BitRate,
     pub(crate) delay: Span,
     pub(crate) loss: f64,
+    /// Bits that are damaged, and the packet with them.
+    pub(crate) bit_errors: f64,
     pub(crate) jitter: Span,
     pub(crate) free_at: Instant,
     /// Messages in flight, by arrival.
@@ -29,6 +31,7 @@ impl Way {
             rate: BitRate::from_bps(mbit * 1_000_000),
             delay: Span::from_millis(millis),
             loss: 0.0,
+            bit_errors: 0.0,
             jitter: Span::ZERO,
             free_at: Instant::ZERO,
             in_flight: BTreeMap::new(),
@@ -49,7 +52,8 @@ impl Way {
         self.free_at = self.free_at.max(now) + self.rate.time_for(ByteCount::new(len));
         self.sent += 1;
         let jitter = Span::from_nanos(self.stream.below(self.jitter.as_nanos().max(1)));
-        if !self.stream.chance(self.loss) {
+        let damaged = -f64::exp_m1(-8.0 * self.bit_errors * len as f64);
+        if !self.stream.chance(self.loss + damaged) {
             self.in_flight.insert((self.free_at + self.delay + jitter, self.sent), message);
         }
     }

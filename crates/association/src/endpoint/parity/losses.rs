@@ -18,6 +18,9 @@ const FORGOTTEN: f64 = 0.001;
 /// What a path is taken for of which nothing is known: so many lost of so many sent. Some hundred datagrams
 /// outweigh it.
 const UNKNOWN: (f64, f64) = (1.0, 100.0);
+/// So much may get lost of a path of which little is known, and so many datagrams more than were.
+const WORST: f64 = 0.1;
+const UNSEEN: f64 = 3.0;
 /// Fewer losses show nothing.
 const LOST_MIN: f64 = 2.0;
 
@@ -134,12 +137,24 @@ impl Losses {
         self.lost / self.sent
     }
 
+    /// The share that gets lost at worst, as far as the peer's reports tell: of a hundred datagrams that all came 3 may get lost
+    /// (one time in twenty as many would come).
+    pub(super) fn worst(&self) -> f64 {
+        let (lost, sent) = self.counted();
+        ((lost + UNSEEN) / sent.max(1.0)).min(WORST).max(self.share())
+    }
+
     /// The share of datagrams that got lost as the peer's reports have it, without what the path is taken
     /// for before; `None` before the first.
     pub(super) fn measured(&self) -> Option<f64> {
+        let (lost, sent) = self.counted();
+        (sent > 0.0).then(|| (lost / sent).clamp(0.0, 1.0))
+    }
+
+    /// What was lost, and of how many, without what the path is taken for before.
+    fn counted(&self) -> (f64, f64) {
         let (lost, sent) = UNKNOWN;
-        let sent = self.sent - sent * self.unknown;
-        (sent > 0.0).then(|| ((self.lost - lost * self.unknown) / sent).clamp(0.0, 1.0))
+        ((self.lost - lost * self.unknown).max(0.0), self.sent - sent * self.unknown)
     }
 }
 
@@ -215,6 +230,20 @@ mod tests {
         losses.report(Received { next: 200, count: 190 });
         let measured = losses.measured().expect("a share");
         assert!((measured - 0.05).abs() < 0.002, "{measured}");
+    }
+
+    #[test]
+    fn little_that_was_lost_of_little_shows_less_than_nothing_of_much() {
+        let mut losses = Losses::default();
+        assert_eq!(losses.worst(), WORST);
+        let mut worst = Vec::new();
+        for count in [50, 100, 1_000, 4_000] {
+            losses.report(Received { next: count, count });
+            worst.push((1e3 * losses.worst()).round());
+        }
+        assert_eq!(worst, [60.0, 30.0, 3.0, 1.0]);
+        losses.report(Received { next: 6_000, count: 5_800 });
+        assert!((1.0..1.05).contains(&(losses.worst() / losses.share())), "{}", losses.worst());
     }
 
     #[test]

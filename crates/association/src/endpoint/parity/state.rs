@@ -49,7 +49,9 @@ impl FecState {
     pub(in crate::endpoint) fn protection(&self) -> Protection {
         match self.fec {
             Fec::Ratio(ratio) => Protection::Ratio(ratio),
-            Fec::Auto if self.losses.are_noticed() => Protection::Against(self.losses.share()),
+            Fec::Auto if self.losses.are_noticed() => {
+                Protection::Against { share: self.losses.share(), worst: self.losses.worst() }
+            }
             Fec::Auto | Fec::Off => Protection::Off,
         }
     }
