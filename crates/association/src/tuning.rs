@@ -166,6 +166,8 @@ impl Tuning {
             timer_tick: Span::from_millis(2),
             catch_up: Span::from_millis(20),
             poll_rate: 16,
+            // Under a known rate nothing waits for news.
+            poll_rate_max: if self.rate.is_some() { 0 } else { 192 },
             // As dense as the POLLs of a round trip: a path that answers never notices.
             silence_ratio: 1.0 / 16.0,
             poll_share: 0.125,

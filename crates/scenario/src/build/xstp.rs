@@ -27,6 +27,7 @@ settings! {
         TimerClockName::Jiffies => TimerClock::Jiffies,
     };
     poll_rate => |c, v| c.poll_rate = v;
+    poll_rate_max => |c, v| c.poll_rate_max = v;
     poll_first_burst => |c, v| c.poll_first_burst = v;
     poll_buf_ratio => |c, v| c.poll_buf_ratio = v;
     ustat_delay => |c, v| c.ustat_delay = v;

@@ -68,6 +68,8 @@ settings_table! {
     timer_clock: TimerClockName;
     /// POLLs per round trip.
     poll_rate: u32;
+    /// POLLs per round trip where many have no answer; no more than `poll_rate` if it is not above that.
+    poll_rate_max: u32;
     /// The first burst of a transmission period carries a POLL.
     poll_first_burst: bool;
     /// Share of the send buffer after which a POLL is forced.

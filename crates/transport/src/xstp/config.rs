@@ -60,6 +60,9 @@ pub struct Config {
     pub catch_up: Span,
     /// POLLs per round trip.
     pub poll_rate: u32,
+    /// POLLs per round trip where many of them, or their answers, are lost; never more than `poll_rate` if it is not above
+    /// that, as the paper has it.
+    pub poll_rate_max: u32,
     /// The first burst of a transmission period carries a POLL.
     pub poll_first_burst: bool,
     /// A POLL is forced once this share of the send buffer was sent since the last one.
@@ -181,6 +184,7 @@ impl Default for Config {
             timer_clock: TimerClock::Exact,
             catch_up: Span::ZERO,
             poll_rate: 3,
+            poll_rate_max: 0,
             poll_first_burst: true,
             poll_buf_ratio: 0.5,
             ustat_delay: 3,

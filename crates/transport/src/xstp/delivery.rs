@@ -12,7 +12,7 @@ use bentpipe_wire::xstp::Report;
 use super::reordering::Reordering;
 
 /// POLLs that are remembered.
-const REMEMBERED: usize = 64;
+const REMEMBERED: usize = 512;
 
 /// A POLL as it left.
 #[derive(Debug)]

@@ -18,6 +18,7 @@ mod lifecycle;
 mod opening;
 mod picked;
 mod poll_clock;
+mod poll_density;
 mod poll_need;
 mod probing;
 mod queue_watch;

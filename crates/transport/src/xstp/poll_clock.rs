@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
+use super::poll_density::PollDensity;
 use super::timestamp;
 
 /// POLLs whose exact time is remembered. Older ones are dated by their timestamp.
-const REMEMBERED: usize = 64;
+const REMEMBERED: usize = 512;
 
 /// Bytes of a POLL behind a header.
 const POLL: ByteCount = ByteCount::new(4);
@@ -45,6 +46,7 @@ pub(super) struct PollClock {
     backoff: u32,
     epoch: Instant,
     armed: bool,
+    density: PollDensity,
 }
 
 impl PollClock {
@@ -52,7 +54,7 @@ impl PollClock {
     pub(super) fn new() -> Self {
         Self {
             due: None,
-            sent: VecDeque::with_capacity(REMEMBERED),
+            sent: VecDeque::new(),
             forgot_some: false,
             last_echo: None,
             last_stat_at: None,
@@ -61,7 +63,13 @@ impl PollClock {
             backoff: 1,
             epoch: Instant::ZERO,
             armed: false,
+            density: PollDensity::new(),
         }
+    }
+
+    /// So many times as many POLLs as the settings have.
+    pub(super) const fn density(&self) -> u32 {
+        self.density.factor()
     }
 
     /// When the next POLL is due.
@@ -71,6 +79,7 @@ impl PollClock {
 
     /// Answers to the POLLs so far mean nothing any more.
     pub(super) fn forget(&mut self) {
+        self.density = PollDensity::new();
         self.sent.clear();
         self.forgot_some = false;
     }
@@ -169,6 +178,11 @@ impl PollClock {
 
     /// The STAT that answers the POLL of `echo`, sent at `poll_sent`, is valid.
     pub(super) fn accept(&mut self, echo: u32, poll_sent: Instant, now: Instant) {
+        // What was sent before it is of no use any more.
+        let before = self.sent.partition_point(|(ts, _)| timestamp::is_newer(echo, *ts));
+        let last = self.last_echo;
+        let unanswered = self.sent.drain(..before).filter(|(ts, _)| Some(*ts) != last).count();
+        self.density.answered(now, now.since(poll_sent), unanswered);
         self.last_echo = Some(echo);
         self.last_stat_at = Some(now);
         self.silent_since = None;

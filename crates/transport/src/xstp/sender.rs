@@ -28,6 +28,8 @@ use crate::send_buffer::SendBuffer;
 
 /// Time between POLLs at least, or a peer that answers before it is asked would have them without end.
 const LEAST_INTERVAL: Span = Span::from_micros(100);
+/// The least where many POLLs have no answer: over a shorter round trip there is news often enough.
+const DENSE_INTERVAL: Span = Span::from_millis(3);
 
 /// What the sender is doing (paper, section 3). Probing supersedes all three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -359,7 +361,12 @@ impl Sender {
         let (backoff, rate) = (u64::from(self.polls.backoff()), u64::from(self.config.poll_rate));
         // Rounded up: a STAT that is due together with a POLL must come first, or every break in the
         // rhythm of nanoseconds would look like a loss.
-        let dense = srtt.mul_div_ceil(backoff, rate).max(LEAST_INTERVAL * backoff);
+        let mut dense = srtt.mul_div_ceil(backoff, rate).max(LEAST_INTERVAL * backoff);
+        let denser = self.config.poll_rate.saturating_mul(self.polls.density());
+        let denser = u64::from(denser.min(self.config.poll_rate_max));
+        if denser > rate {
+            dense = dense.min(srtt.mul_div_ceil(backoff, denser).max(DENSE_INTERVAL));
+        }
         let pacing = self.governor.limits().pacing;
         let window = self.governor.window().max(u64::from(self.payload.get()));
         dense.max(poll_clock::sparse(
