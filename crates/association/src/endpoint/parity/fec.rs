@@ -5,8 +5,10 @@ use std::str::FromStr;
 use super::MOST_PARITY;
 use super::losses::Losses;
 
-/// Standard deviations of the number of losses that parity covers besides their mean.
+/// Standard deviations of the number of losses that parity covers besides their mean, and where they come in bursts: these make
+/// them so large that more parity takes longer than what it saves.
 const SIGMAS: f64 = 4.0;
+const SIGMAS_OF_BURSTS: f64 = 2.0;
 /// Shares of losses above this are congestion or a blackout: no parity helps.
 const SHARE_MAX: f64 = 0.3;
 
@@ -36,7 +38,7 @@ impl Fec {
     pub(super) fn count(self, losses: &Losses, of: usize) -> u16 {
         match self {
             Self::Auto if losses.share() > SHARE_MAX => 0,
-            Self::Auto => against(losses.share(), of),
+            Self::Auto => against(losses.share(), losses.dispersion(), of),
             Self::Off => 0,
             Self::Ratio(ratio) => (ratio * of as f64).ceil().min(f64::from(MOST_PARITY)) as u16,
         }
@@ -59,11 +61,12 @@ impl FromStr for Fec {
 }
 
 /// Parity datagrams over so many others if a share of all gets lost: the losses to be expected, and some
-/// standard deviations more.
-fn against(share: f64, of: usize) -> u16 {
+/// standard deviations more. Their number varies so many times as much as that of single losses.
+fn against(share: f64, dispersion: f64, of: usize) -> u16 {
+    let sigmas = SIGMAS.max(SIGMAS_OF_BURSTS * libm::sqrt(dispersion));
     let enough = |count: &u16| {
         let expected = (of as f64 + f64::from(*count)) * share;
-        f64::from(*count) >= expected + SIGMAS * libm::sqrt(expected * (1.0 - share))
+        f64::from(*count) >= expected + sigmas * libm::sqrt(expected * (1.0 - share))
     };
     (1..=MOST_PARITY).find(enough).unwrap_or(MOST_PARITY)
 }
@@ -75,11 +78,13 @@ mod tests {
 
     #[test]
     fn parity_covers_what_is_expected_to_be_lost_and_four_standard_deviations() {
-        assert_eq!(against(0.01, 70), 5);
-        assert_eq!(against(0.01, 1), 1);
-        assert_eq!(against(0.1, 1), 3);
-        assert_eq!(against(0.01, 2600), 47);
-        assert_eq!(against(0.3, 16_384), MOST_PARITY);
+        assert_eq!(against(0.01, 1.0, 70), 5);
+        assert_eq!(against(0.01, 1.0, 1), 1);
+        assert_eq!(against(0.1, 1.0, 1), 3);
+        assert_eq!(against(0.01, 1.0, 2600), 47);
+        assert_eq!(against(0.3, 1.0, 16_384), MOST_PARITY);
+        assert_eq!(against(0.05, 4.0, 640), against(0.05, 1.0, 640));
+        assert_eq!([1.0, 19.0].map(|dispersion| against(0.05, dispersion, 640)), [58, 88]);
     }
 
     #[test]

@@ -21,6 +21,10 @@ const UNKNOWN: (f64, f64) = (1.0, 100.0);
 /// So much may get lost of a path of which little is known, and so many datagrams more than were.
 const WORST: f64 = 0.1;
 const UNSEEN: f64 = 3.0;
+/// How far the losses of reports may differ more than those of single datagrams would, and what that is taken for of a path of
+/// which nothing is known, in losses.
+const DISPERSED: f64 = 32.0;
+const SINGLE: f64 = 4.0;
 /// Fewer losses show nothing.
 const LOST_MIN: f64 = 2.0;
 
@@ -48,6 +52,8 @@ pub(super) struct Losses {
     lost: f64,
     /// What is left in them of what the path was taken for.
     unknown: f64,
+    /// The squares of how far the losses of reports differed from the share, and what they would be of single losses.
+    squares: [f64; 2],
     noticed: bool,
 }
 
@@ -64,6 +70,7 @@ impl Default for Losses {
             sent,
             lost,
             unknown: 1.0,
+            squares: [SINGLE; 2],
             noticed: true,
         }
     }
@@ -120,6 +127,9 @@ impl Losses {
         // Negative when what was late comes after all.
         self.lost = (self.lost * keep + sent - came).max(0.0);
         let share = self.share();
+        let [seen, single] = self.squares;
+        let (differs, of_single) = (sent - came - sent * share, sent * share * (1.0 - share));
+        self.squares = [seen * keep + differs * differs, single * keep + of_single];
         self.noticed = if self.noticed {
             share >= FORGOTTEN
         } else {
@@ -142,6 +152,12 @@ impl Losses {
     pub(super) fn worst(&self) -> f64 {
         let (lost, sent) = self.counted();
         ((lost + UNSEEN) / sent.max(1.0)).min(WORST).max(self.share())
+    }
+
+    /// How many times as much the number of losses varies as if each datagram were lost by itself: bursts of ten make it nineteen.
+    pub(super) fn dispersion(&self) -> f64 {
+        let [seen, single] = self.squares;
+        (seen / single.max(1.0)).clamp(1.0, DISPERSED)
     }
 
     /// The share of datagrams that got lost as the peer's reports have it, without what the path is taken
@@ -244,6 +260,23 @@ mod tests {
         assert_eq!(worst, [60.0, 30.0, 3.0, 1.0]);
         losses.report(Received { next: 6_000, count: 5_800 });
         assert!((1.0..1.05).contains(&(losses.worst() / losses.share())), "{}", losses.worst());
+    }
+
+    #[test]
+    fn losses_in_bursts_vary_more_than_single_ones() {
+        let dispersion = |lost: &dyn Fn(u32) -> u32| {
+            let mut losses = Losses::default();
+            let (mut next, mut count) = (0, 0);
+            for n in 0..200 {
+                (next, count) = (next + 200, count + 200 - lost(n));
+                losses.report(Received { next, count });
+            }
+            losses.dispersion()
+        };
+        // Ten in each report and three more or less, and forty in each fourth one.
+        assert!(dispersion(&|n| [7, 13][n as usize % 2]) < 1.1);
+        assert!((20.0..=32.0).contains(&dispersion(&|n| [0, 0, 0, 40][n as usize % 4])));
+        assert_eq!(dispersion(&|_| 0), 1.0);
     }
 
     #[test]
