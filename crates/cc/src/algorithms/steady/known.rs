@@ -20,6 +20,7 @@ const STILL_CONTENDING: u32 = 24;
 const LARGE: f64 = 0.5;
 /// Losses above the usual part by so much show a short queue that overflows.
 const OVERFLOW: f64 = 0.02;
+const OVERFLOW_AT_ONCE: f64 = 0.03;
 /// For so many round trips after a pause the path may be another one than before.
 const RESUMES_FOR: u64 = 32;
 
@@ -229,7 +230,15 @@ impl Known {
     /// A queue shorter than the wanted one drops what exceeds it.
     pub(super) fn overflows(&self, queues: Queues) -> bool {
         let stands = queues.shortest * 2 > self.target() || queues.longest * 2 > self.target() * 3;
-        let lost = self.interval.lost.unwrap_or_default();
-        stands && lost > self.noise.usual() + OVERFLOW
+        stands && self.lost_above_usual() > OVERFLOW
+    }
+
+    /// So much of it that the window is too large already, whatever comes of it.
+    pub(super) fn overflows_at_once(&self, queues: Queues) -> bool {
+        queues.longest * 2 > self.target() * 3 && self.lost_above_usual() > OVERFLOW_AT_ONCE
+    }
+
+    fn lost_above_usual(&self) -> f64 {
+        self.interval.lost.unwrap_or_default() - self.noise.usual()
     }
 }

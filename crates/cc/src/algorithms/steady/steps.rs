@@ -93,6 +93,9 @@ impl Steady {
             Stage::Follows { .. } | Stage::Yields { .. } if queue > target * 2 => {
                 self.cut(queue, cwnd, self.expected_failures(path.now));
             }
+            Stage::Follows { .. } if self.known.overflows_at_once(queues) => {
+                self.cut(queues.longest, cwnd, self.expected_failures(path.now));
+            }
             Stage::Yields { since } => self.yielded(path.now, since, queue),
             Stage::Follows { .. } if all_shows && self.company.wants_room(path.now) => {
                 self.leave_room(path.now);
