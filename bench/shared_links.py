@@ -20,17 +20,22 @@ import re
 import statistics
 import subprocess
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("BENTPIPE", str(ROOT / "target/dist/bentpipe"))
 # The generated Starlink trace has a median of 104 Mbit/s.
 STARLINK_SCALE = 0.48
+# The gateways are up for so many seconds before a download that is measured from its beginning.
+UP = 60
+# Where chance has no other part the rate differs by so much from seed to seed.
+VARIES = 0.004
 
 GATEWAYS = """
 [gateway]
 buffer = "20 MB"
 controller = "{controller}"
+up_before = "{up} s"
 
 [gateway.terminal]
 node = "terminal"
@@ -95,7 +100,7 @@ class Row:
 def jitter(rate, delay, by):
     def drawn(seed):
         draw = random.Random(seed)
-        return [(0.01 * n, rate if n == 0 else None, delay + draw.uniform(0, by)) for n in range(6000)]
+        return [(0.01 * n, rate if n == 0 else None, delay + draw.uniform(0, by)) for n in range(12000)]
 
     return drawn
 
@@ -105,7 +110,7 @@ def late(rate, delay, by):
 
     def drawn(seed):
         draw = random.Random(seed)
-        return [(0.001 * n, rate if n == 0 else None, delay + by * (draw.random() < 0.1)) for n in range(60000)]
+        return [(0.001 * n, rate if n == 0 else None, delay + by * (draw.random() < 0.1)) for n in range(120000)]
 
     return drawn
 
@@ -230,11 +235,13 @@ def idle_ping(text, duration, folder, name):
 
 def download(row, seed, controller, folder):
     """The share that a download had, and the delay of the ping above that of an empty link in ms."""
+    if not row.steps and not row.trace:
+        row = replace(row, rate=row.rate * (1 + VARIES * (seed - 3)))
     link, start = link_of(row, seed, folder)
     pings = int(50 * (row.seen[1] - 8)) if row.seen else 1000
     duration = row.seen[1] + 2 if row.seen else 400
     text = LINES.format(seed=seed, duration=duration, link=link) + GATEWAYS.format(
-        controller=controller, size=row.size, pings=pings
+        controller=controller, size=row.size, pings=pings, up=5 if row.seen else UP
     )
     name = f"{re.sub('[^a-z0-9]+', '-', row.name.lower())}-{seed}"
     run, samples = simulate(text, folder, name)
