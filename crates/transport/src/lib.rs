@@ -31,7 +31,7 @@ pub mod drive;
 pub mod endpoint;
 mod local_queue;
 pub mod path_mtu;
-mod payload_size;
+pub mod payload_size;
 mod pending_events;
 mod ports;
 pub mod rtt;
@@ -46,7 +46,6 @@ pub use endpoint::{
     SenderState, WriteError,
 };
 pub use local_queue::LocalQueue;
-pub use payload_size::{Outcome, PayloadSize};
 pub use ports::Ports;
 
 /// Shortest payload of a full segment, whoever asks for it: one byte in a segment would multiply

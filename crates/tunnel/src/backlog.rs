@@ -173,8 +173,9 @@ impl Backlog {
         let digest = (!is_due).then(|| digest(&datagram.label));
         let is_short = flow.length.sends(datagram.bytes.len());
         let is_ordered = !is_sparse && !is_short;
-        let record = Record { datagram, order, is_sparse, is_ordered, digest };
-        if is_sparse && repeated {
+        let is_repeated = is_sparse && repeated;
+        let record = Record { datagram, order, is_sparse, is_ordered, is_repeated, digest };
+        if is_repeated {
             self.repeats.push_back((now + REPEAT, record.clone()));
         }
         Some(record)

@@ -112,7 +112,7 @@ impl Told {
             }
             let [first, last] = *packets;
             let fates = (0..=last.distance_from(first)).map(|n| has(first.plus(n)));
-            // None where one is not remembered, which the last one then is not either.
+            // None where one of them is not remembered any more.
             let arrived = fates.reduce(|all, one| Some(all? && one?)).flatten();
             if arrived == Some(false) {
                 return true;

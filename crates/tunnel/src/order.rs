@@ -72,7 +72,7 @@ impl Order {
 
     /// A datagram came. One that has to wait does so for `hold` at most.
     pub(crate) fn arrived(&mut self, now: Instant, hold: Span, record: Record) {
-        let Record { datagram, order, is_ordered, .. } = record;
+        let Record { datagram, order, is_ordered, is_repeated, .. } = record;
         let id = datagram.flow;
         if !self.flows.contains_key(&id) {
             self.make_room();
@@ -114,6 +114,9 @@ impl Order {
             if let Some(flow) = self.flows.get_mut(&id) {
                 (flow.next, flow.seen) = (FIRST + u64::from(order) + 1, 1);
             }
+            self.ready.push_back(datagram);
+        } else if !is_ordered && !is_repeated {
+            // Nobody waited for it, however long it took, and it does not come twice: its packet did not.
             self.ready.push_back(datagram);
         }
     }
@@ -212,7 +215,8 @@ mod tests {
     fn record(flow: u16, order: u16, is_ordered: bool) -> Record {
         let bytes = Bytes::copy_from_slice(&order.to_be_bytes());
         let datagram = Datagram { flow, ecn: Ecn::NotCapable, label: Bytes::new(), bytes };
-        Record { datagram, order, is_sparse: false, is_ordered, digest: None }
+        let (is_sparse, is_repeated) = (false, false);
+        Record { datagram, order, is_sparse, is_ordered, is_repeated, digest: None }
     }
 
     fn out(order: &mut Order) -> Vec<u16> {
@@ -254,6 +258,17 @@ mod tests {
         assert_eq!(come(&mut order, 0, [0, 2, 2, 0], false), [0, 2]);
         assert_eq!(come(&mut order, 1, [1, 1], false), [1]);
         assert_eq!(come(&mut order, 2, [3], false), [3]);
+    }
+
+    #[test]
+    fn what_is_not_in_order_is_handed_over_however_late_it_comes_but_for_what_may_come_twice() {
+        for (is_repeated, late) in [(false, vec![3]), (true, Vec::new())] {
+            let mut order = Order::new(8 << 20);
+            come(&mut order, 0, (0..3).chain(4..500), false);
+            let record = Record { is_repeated, ..record(1, 3, false) };
+            order.arrived(at(900), HOLD, record);
+            assert_eq!(out(&mut order), late);
+        }
     }
 
     #[test]

@@ -259,8 +259,10 @@ impl PathReceiver {
         if self.report_due()? > now {
             return None;
         }
-        (self.news, self.urgent, self.reported_at) = (false, false, now);
         let made = std::mem::take(&mut self.made);
+        // Nobody is to take that for missing for longer.
+        (self.news, self.urgent) = (!made.is_empty(), !made.is_empty());
+        self.reported_at = now;
         let (mut missing, mut named) = (Vec::<Range>::new(), 0);
         // The last ones, for what is older is too late; ranges are as long as two bytes say.
         for number in (first..next).rev() {
@@ -339,8 +341,8 @@ mod tests {
         let at = |millis| Instant::ZERO + Span::from_millis(millis);
         let report = receiver.report(at(900)).expect("a report");
         assert_eq!((report.next.get(), report.missing), (9, vec![Range { before: 6, count: 1 }]));
-        receiver.handle_parity(at(910), parity(1), &mut Debt::default());
-        let report = receiver.report(at(1_800)).expect("another one");
-        assert_eq!((report.next.get(), report.missing), (10, Vec::new()));
+        let report = receiver.report(at(1_800)).expect("another one, though nothing came");
+        assert_eq!((report.next.get(), report.missing), (9, Vec::new()));
+        assert_eq!(receiver.report(at(2_700)), None);
     }
 }

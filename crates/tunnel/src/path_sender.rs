@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use bentpipe_transport::PayloadSize;
+use bentpipe_transport::payload_size::PayloadSize;
 use bentpipe_units::{Instant, Seq32, Span};
 use bytes::Bytes;
 
@@ -34,7 +34,7 @@ const ROOM_LEFT: usize = 1_200;
 /// Bytes that travel with a body: headers of IPv4 and UDP, of the association, and of the packet.
 const OVERHEAD: u16 = 28 + 24 + PACKET_HEADER as u16;
 
-/// A datagram of which more than so many short bodies are left goes in long ones.
+/// A datagram of which more than so many short bodies are left goes in long ones: receivers put together 64 packets at most.
 const LONG: usize = 6;
 
 /// Bytes of a body in a message of so many.
@@ -160,7 +160,6 @@ impl PathSender {
     pub(crate) fn close(&mut self, now: Instant, not_before: Instant) {
         if std::mem::replace(&mut self.is_open, false) {
             self.leave(now, not_before);
-            self.parity.clear();
             self.window.set(None);
         }
     }
@@ -168,6 +167,8 @@ impl PathSender {
     /// What has not arrived goes by another path, if it was sent since then, and so does what was begun.
     fn leave(&mut self, now: Instant, not_before: Instant) {
         let hold = self.told[1];
+        // Its numbers would not follow those of its block any more.
+        self.parity.clear();
         while self.pack(now, body_room(ROOM_LEFT), hold, None).is_some() {}
         self.close_block(Protection::Off, false);
         self.retransmit.extend(self.under_way.leave(not_before));

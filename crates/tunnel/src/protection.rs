@@ -37,12 +37,12 @@ impl Protection {
         matches!(self, Self::Against { share, .. } if share <= SHARE_MAX)
     }
 
-    /// How long a block lasts: so many parts of a round trip, and no longer than this. The longer it is the less parity there
-    /// is: where `more` waits than the path carries that counts most. Where blocks seldom lack something few datagrams wait for their
-    /// end.
+    /// How long a block lasts: so many parts of a round trip, and no longer than this. The longer it is the less parity losses
+    /// ask for: where `more` waits than the path carries that counts most. Where blocks seldom lack something few datagrams wait for
+    /// their end.
     pub(crate) fn block(self, more: bool) -> (u64, Span) {
         match self {
-            _ if more => (3, Span::from_millis(200)),
+            Self::Against { .. } if more => (3, Span::from_millis(200)),
             Self::Against { share, .. } if share <= FEW => (4, Span::from_millis(150)),
             _ => (6, Span::from_millis(100)),
         }

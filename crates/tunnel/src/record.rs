@@ -9,6 +9,8 @@ use crate::labels::LONGEST;
 pub(crate) const RECORD_HEADER: usize = 7;
 /// Set for a datagram that does not wait for those before it.
 const UNORDERED: u8 = 0b100;
+/// Set for one that is sent twice.
+const TWICE: u8 = 0b1_0000;
 /// Set where the label stands before the datagram, with its length in two bytes. Else they are a digest of it.
 const LABELLED: u8 = 0b1000;
 pub(crate) const LABEL_HEADER: usize = 2;
@@ -33,11 +35,13 @@ pub(crate) struct Record {
     pub(crate) datagram: Datagram,
     /// Its number in the flow.
     pub(crate) order: u16,
-    /// Its flow sends little: it goes ahead, and twice. Known to the sender only.
+    /// Its flow sends little: it goes ahead. Known to the sender only.
     pub(crate) is_sparse: bool,
     /// It waits for what comes before it. Those of sparse flows do not, nor short ones: acknowledgements that wait for one that was
     /// lost hold up the other direction.
     pub(crate) is_ordered: bool,
+    /// It is sent twice.
+    pub(crate) is_repeated: bool,
     /// What goes in place of the label; none where that goes along.
     pub(crate) digest: Option<u16>,
 }
@@ -68,8 +72,9 @@ impl Record {
         out.put_u16(self.order);
         out.put_u16(self.content() as u16);
         let unordered = if self.is_ordered { 0 } else { UNORDERED };
+        let twice = if self.is_repeated { TWICE } else { 0 };
         let labelled = if self.digest.is_none() { LABELLED } else { 0 };
-        out.put_u8(self.datagram.ecn.bits() | unordered | labelled);
+        out.put_u8(self.datagram.ecn.bits() | unordered | twice | labelled);
         out.put_u16(self.digest.unwrap_or(self.datagram.label.len() as u16));
         if self.digest.is_none() {
             out.extend_from_slice(&self.datagram.label);
@@ -110,6 +115,7 @@ impl Header {
             order: self.order,
             is_sparse: false,
             is_ordered: self.flags & UNORDERED == 0,
+            is_repeated: self.flags & TWICE != 0,
             digest,
         })
     }
@@ -129,8 +135,9 @@ mod tests {
             let digest = (ecn == Ecn::Capable0).then_some(7);
             let label = if digest.is_none() { Bytes::from_static(b"whose") } else { Bytes::new() };
             let datagram = Datagram { flow: 300, ecn, label, bytes: Bytes::from_static(b"data") };
-            let is_ordered = digest.is_some();
-            let record = Record { datagram, order: 65_535, is_sparse: false, is_ordered, digest };
+            let (is_ordered, is_repeated) = (digest.is_some(), ecn == Ecn::Capable1);
+            let (order, is_sparse) = (65_535, false);
+            let record = Record { datagram, order, is_sparse, is_ordered, is_repeated, digest };
             let mut out = BytesMut::new();
             record.put(&mut out);
             let mut bytes = out.freeze();

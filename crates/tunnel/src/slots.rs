@@ -259,7 +259,8 @@ mod tests {
                 let label = Bytes::from(if digest.is_none() { vec![7; *len / 9] } else { Vec::new() });
                 let bytes = vec![order as u8; *len].into();
                 let datagram = Datagram { flow: 1, ecn: Ecn::NotCapable, label, bytes };
-                Record { datagram, order, is_sparse: false, is_ordered: true, digest }
+                let (is_sparse, is_ordered, is_repeated) = (false, true, false);
+                Record { datagram, order, is_sparse, is_ordered, is_repeated, digest }
             }).collect();
             for record in &records {
                 starts.push(stream.len());

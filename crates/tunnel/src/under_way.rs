@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use bentpipe_transport::Outcome;
+use bentpipe_transport::payload_size::Outcome;
 use bentpipe_units::{Instant, Seq32, Span};
 use bytes::Bytes;
 
@@ -83,6 +83,14 @@ pub(crate) struct News {
     pub(crate) round_trip: Option<Span>,
     /// What is worth retransmitting.
     pub(crate) retransmit: Vec<Seq32>,
+}
+
+impl News {
+    /// It is known what became of a full packet.
+    fn judged(&mut self, number: Seq32) {
+        self.outcome.segments += 1;
+        self.first_full.get_or_insert(number);
+    }
 }
 
 /// Bytes and packets.
@@ -269,8 +277,7 @@ impl UnderWay {
                         news.arrived.add(sent.bytes);
                         news.newest = news.newest.max(Some(sent.at));
                         if sent.bytes >= terms.full {
-                            news.outcome.segments += 1;
-                            news.first_full.get_or_insert(self.first.plus(offset));
+                            news.judged(self.first.plus(offset));
                         }
                     }
                 }
@@ -280,10 +287,9 @@ impl UnderWay {
                 news.lost.add(sent.bytes);
                 news.oldest = Instant::earliest(news.oldest, Some(sent.at));
                 if sent.bytes >= terms.full {
-                    news.outcome.segments += 1;
+                    news.judged(self.first.plus(offset));
                     news.outcome.lost += 1;
                     news.outcome.runs += u32::from(!was_lost);
-                    news.first_full.get_or_insert(self.first.plus(offset));
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Two tunnels over a link that loses, delays and reorders: what is offered arrives, once and in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bentpipe_cc::Choice;
@@ -162,6 +162,56 @@ fn packets_become_short_where_bit_errors_damage_long_ones_and_stay_long_where_le
         let length = world.ways[0].bytes / sent;
         assert!(lengths.contains(&length), "{length}");
     }
+}
+
+#[test]
+fn short_datagrams_all_arrive_however_late_they_are() {
+    for (loss, jitter, most_missing) in [(0.0, 100, 0), (0.05, 0, 40)] {
+        let mut world = World::new(1, 10, 300, loss, jitter, Config::default());
+        world.tunnels[0].set_protection(Protection::Off);
+        let world = download(world, 10_000, 40, 0.32);
+        let numbers: BTreeSet<u32> = world.out.iter().map(|(_, one)| number(one)).collect();
+        assert_eq!(numbers.len(), world.out.len(), "once");
+        assert!(10_000 - numbers.len() <= most_missing, "{} of 10,000", numbers.len());
+    }
+}
+
+#[test]
+fn what_parity_brings_back_at_the_end_of_a_burst_is_not_retransmitted() {
+    let mut world = World::new(1, 10, 300, 0.1, 0, Config::default());
+    // All reports come.
+    world.ways[1].loss = 0.0;
+    let (mut next, end) = (0, at(300_000));
+    world.run(end, &mut |now| {
+        next += 20;
+        ((next - 20..next).map(|n| datagram(1, n, 1_200)).collect(), now + Span::from_secs(3))
+    });
+    let recovered = world.tunnels[1].counters().recovered;
+    let counters = world.tunnels[0].counters();
+    assert!(recovered > 100 && counters.retransmitted * 100 < recovered, "{counters:?}");
+}
+
+#[test]
+fn the_longest_datagram_arrives_while_packets_are_short() {
+    let mut world = World::new(1, 20, 25, 0.0, 0, Config::default());
+    world.tunnels[0].set_protection(Protection::Against { share: 0.2, worst: 0.2 });
+    world.ways[0].bit_errors = 5e-5;
+    let (mut next, end) = (0, at(20_000));
+    world.run(end, &mut |now| {
+        next += 1;
+        if next <= 20_000 {
+            return (vec![datagram(1, next, 700)], now + Span::from_micros(600));
+        }
+        let long = (next <= 20_020).then(|| datagram(2, next, 65_507));
+        (long.into_iter().collect(), now + Span::from_millis(200))
+    });
+    let counters = world.tunnels[0].counters();
+    let sent = counters.packets + counters.parity + counters.retransmitted;
+    assert!(world.ways[0].bytes / sent < 600, "they are short: {counters:?}");
+    let long: Vec<&Datagram> =
+        world.out.iter().map(|(_, one)| one).filter(|d| d.flow == 2).collect();
+    assert!(long.len() >= 19, "{} of 20", long.len());
+    assert!(long.iter().all(|one| one.bytes == datagram(2, number(one), 65_507).bytes));
 }
 
 #[test]

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bentpipe_cc::Choice;
+use bentpipe_link::Streams;
 use bentpipe_transport::xstp::{self, SharedMember, SharedPath};
 use bentpipe_tunnel::{Config, Message, PathPlan, Protection, Tunnel};
-use bentpipe_units::{BitRate, Instant, Span};
+use bentpipe_units::{BitRate, Instant, Seq32, Span};
 use bentpipe_wire::Ecn;
 
 use super::several::{ROOM, World};
@@ -86,6 +87,52 @@ fn paths_that_lose_nothing_do_not_stall_however_seldom_their_receiver_reports() 
             assert!(counters.retransmitted <= 2, "{millis} ms, {mbit} Mbit/s: {counters:?}");
             assert!(world.rate(at(4_000), at(20_000)) > mbit * 0.99, "{millis} ms, {mbit} Mbit/s");
         }
+    }
+}
+
+#[test]
+fn short_datagrams_by_two_paths_all_arrive() {
+    let mut world = World::new(1, &[(20, 25), (10, 50)]);
+    let (mut next, end) = (0, at(5_000));
+    world.run(end, &mut |now| {
+        next += 1;
+        (vec![datagram(1, next - 1, 200)], now + Span::from_micros(70))
+    });
+    world.settle();
+    let mut numbers = world.numbers(1);
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(0..next));
+    assert!(world.ways.iter().all(|ways| ways[0].bytes > 1_000_000), "both carry");
+}
+
+#[test]
+fn numbers_of_parity_follow_each_other_when_a_path_stalls_and_others_go_on() {
+    for seed in 0..100 {
+        let mut random = Streams::new(seed).stream("stalls");
+        let mut here = Tunnel::new(Config::default(), seed);
+        here.set_protection(Protection::Against { share: 0.2, worst: 0.2 });
+        here.set_paths(at(0), &[plan(0, 40), plan(1, 60)]);
+        let mut last = BTreeMap::new();
+        let mut came = 0;
+        for millis in 1..400 {
+            if random.below(3) == 0 {
+                here.offer(at(millis), datagram(1, 0, 500 + random.below(9_000) as usize));
+            }
+            here.handle_timeout(at(millis));
+            // Nobody reports, and each path carries a packet in a millisecond.
+            let sent = [0, 1].map(|path| here.poll_transmit(at(millis), path, ROOM));
+            for message in sent.into_iter().flatten() {
+                if let Message::Parity(parity) = message {
+                    let before = last.insert(parity.run, (parity.index, parity.seq));
+                    let follows = |(index, seq): (u8, Seq32)| {
+                        index + 1 != parity.index || seq.plus(1) == parity.seq
+                    };
+                    assert!(before.is_none_or(follows), "seed {seed}: {parity:?}");
+                    came += 1;
+                }
+            }
+        }
+        assert!(came > 10, "seed {seed}");
     }
 }
 
