@@ -19,8 +19,8 @@ const STEP_DOWN: u32 = 80;
 const STEP_UP: u32 = 125;
 /// The shortest payload of a full segment.
 const SHORTEST: u16 = 256;
-/// After a failed test the next one waits for so many samples, twice as many each time and so many at most: a few hundred losses
-/// are told from half of them by five tests in six.
+/// After a failed test the next one waits for so many samples, twice as many each time and so many at most: chance may fail a
+/// test of some hundred losses.
 const REST: u32 = 2;
 const LONGEST_REST: u32 = 16;
 
@@ -99,10 +99,10 @@ impl PayloadSize {
         self.test = None;
     }
 
-    /// It is known what became of full segments from `oldest` on, and new ones begin with `next`. True when the length changed.
-    pub fn judged(&mut self, oldest: Seq32, outcome: Outcome, next: Seq32) -> bool {
+    /// It is known what became of full segments from `oldest` on, and new ones begin with `next`.
+    pub fn judged(&mut self, oldest: Seq32, outcome: Outcome, next: Seq32) {
         if !self.adapts || oldest.is_before(self.first) {
-            return false;
+            return;
         }
         self.judged += outcome.segments;
         (self.lost, self.runs) = (self.lost + outcome.lost, self.runs + outcome.runs);
@@ -110,18 +110,16 @@ impl PayloadSize {
         let are_many = share * f64::from(self.judged) >= f64::from(LOST_MIN);
         let many_lost = self.test.is_none() && self.judged >= SAMPLE_MIN && are_many;
         if self.judged < SAMPLE && !many_lost {
-            return false;
+            return;
         }
         if self.judged >= SAMPLE {
             (self.judged, self.lost, self.runs) = (0, 0, 0);
             self.rest = self.rest.saturating_sub(1);
         }
         let wanted = self.judge(share);
-        let changes = wanted != self.now;
-        if changes {
+        if wanted != self.now {
             self.step(wanted, next);
         }
-        changes
     }
 
     /// The part of the segments that bit errors lose, each by itself. Where they lose a part of p, runs begin with p (1 - p) of the

@@ -9,10 +9,8 @@ use std::collections::VecDeque;
 use bentpipe_units::{Instant, Seq32, Span};
 use bentpipe_wire::xstp::Report;
 
+use super::poll_clock::REMEMBERED;
 use super::reordering::Reordering;
-
-/// POLLs that are remembered.
-const REMEMBERED: usize = 512;
 
 /// A POLL as it left.
 #[derive(Debug)]

@@ -8,7 +8,12 @@ use super::poll_density::PollDensity;
 use super::timestamp;
 
 /// POLLs whose exact time is remembered. Older ones are dated by their timestamp.
-const REMEMBERED: usize = 512;
+pub(super) const REMEMBERED: usize = 512;
+
+/// Time between POLLs at least, or a peer that answers before it is asked would have them without end.
+pub(super) const LEAST_INTERVAL: Span = Span::from_micros(100);
+/// The least where many POLLs have no answer: over a shorter round trip there is news often enough.
+const DENSE_INTERVAL: Span = Span::from_millis(3);
 
 /// Bytes of a POLL behind a header.
 const POLL: ByteCount = ByteCount::new(4);
@@ -67,9 +72,15 @@ impl PollClock {
         }
     }
 
-    /// So many times as many POLLs as the settings have.
-    pub(super) const fn density(&self) -> u32 {
-        self.density.factor()
+    /// Time between so many POLLs in a round trip, or up to `most` where many of them have no answer.
+    pub(super) fn interval(&self, rate: u32, most: u32, srtt: Span) -> Span {
+        let backoff = u64::from(self.backoff);
+        // Rounded up: a STAT that is due together with a POLL must come first, or every break in the
+        // rhythm of nanoseconds would look like a loss.
+        let each = |rate: u32| srtt.mul_div_ceil(backoff, rate.into());
+        let usual = each(rate).max(LEAST_INTERVAL * backoff);
+        let denser = rate.saturating_mul(self.density.factor()).min(most);
+        if denser > rate { usual.min(each(denser).max(DENSE_INTERVAL)) } else { usual }
     }
 
     /// When the next POLL is due.

@@ -14,7 +14,7 @@ use super::Config;
 use super::delivery::Delivery;
 use super::governor::Governor;
 use super::picked::Picked;
-use super::poll_clock::{self, PollClock};
+use super::poll_clock::{self, LEAST_INTERVAL, PollClock};
 use super::poll_need::PollNeed;
 use super::probing::Probing;
 use super::queue_watch::QueueWatch;
@@ -25,11 +25,6 @@ use super::shared_path::SharedPath;
 use crate::payload_size::PayloadSize;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
-
-/// Time between POLLs at least, or a peer that answers before it is asked would have them without end.
-const LEAST_INTERVAL: Span = Span::from_micros(100);
-/// The least where many POLLs have no answer: over a shorter round trip there is news often enough.
-const DENSE_INTERVAL: Span = Span::from_millis(3);
 
 /// What the sender is doing (paper, section 3). Probing supersedes all three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -358,18 +353,11 @@ impl Sender {
         if self.probing.is_active() {
             return srtt.max(LEAST_INTERVAL); // P12
         }
-        let (backoff, rate) = (u64::from(self.polls.backoff()), u64::from(self.config.poll_rate));
-        // Rounded up: a STAT that is due together with a POLL must come first, or every break in the
-        // rhythm of nanoseconds would look like a loss.
-        let mut dense = srtt.mul_div_ceil(backoff, rate).max(LEAST_INTERVAL * backoff);
-        let denser = self.config.poll_rate.saturating_mul(self.polls.density());
-        let denser = u64::from(denser.min(self.config.poll_rate_max));
-        if denser > rate {
-            dense = dense.min(srtt.mul_div_ceil(backoff, denser).max(DENSE_INTERVAL));
-        }
+        let (rate, most) = (self.config.poll_rate, self.config.poll_rate_max);
+        let usual = self.polls.interval(rate, most, srtt);
         let pacing = self.governor.limits().pacing;
         let window = self.governor.window().max(u64::from(self.payload.get()));
-        dense.max(poll_clock::sparse(
+        usual.max(poll_clock::sparse(
             self.config.poll_share,
             self.config.overhead,
             srtt,
