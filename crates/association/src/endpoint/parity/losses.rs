@@ -147,8 +147,8 @@ impl Losses {
         self.lost / self.sent
     }
 
-    /// The share that gets lost at worst, as far as the peer's reports tell: of a hundred datagrams that all came 3 may get lost
-    /// (one time in twenty as many would come).
+    /// The share that gets lost at worst, as far as the peer's reports tell: where a hundred datagrams came it may be 3 %, of which
+    /// one hundred in twenty loses none.
     pub(super) fn worst(&self) -> f64 {
         let (lost, sent) = self.counted();
         ((lost + UNSEEN) / sent.max(1.0)).min(WORST).max(self.share())
