@@ -4,6 +4,11 @@
 # shellcheck source=bench/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+if ! command -v nft >/dev/null; then
+    echo "$0: needs nft to lead connections into a gateway" >&2
+    exit 1
+fi
+
 # Where the server is.
 # shellcheck disable=SC2034 # those who source this use it
 site=10.61.3.2
