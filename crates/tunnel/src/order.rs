@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::record::{Datagram, Record};
 
 /// Most flows that are known; the one that was silent for longest gives way.
-const FLOWS: usize = 1_024;
+const FLOWS: usize = 4_096;
 /// Numbers further apart are those of a flow that began anew.
 const LEAP: u16 = 16_384;
 /// Datagrams behind the newest one of which is known whether they came.
@@ -115,8 +115,8 @@ impl Order {
                 (flow.next, flow.seen) = (FIRST + u64::from(order) + 1, 1);
             }
             self.ready.push_back(datagram);
-        } else if !is_ordered && !is_repeated {
-            // Nobody waited for it, however long it took, and it does not come twice: its packet did not.
+        } else if !is_repeated {
+            // However long it took it does not come twice: its packet did not.
             self.ready.push_back(datagram);
         }
     }
@@ -261,14 +261,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_order_is_handed_over_however_late_it_comes_but_for_what_may_come_twice() {
-        for (is_repeated, late) in [(false, vec![3]), (true, Vec::new())] {
+    fn what_is_late_is_handed_over_however_late_it_comes_but_for_what_may_come_twice() {
+        for (is_ordered, is_repeated, late) in
+            [(false, false, vec![3]), (true, false, vec![3]), (false, true, Vec::new())]
+        {
             let mut order = Order::new(8 << 20);
             come(&mut order, 0, (0..3).chain(4..500), false);
-            let record = Record { is_repeated, ..record(1, 3, false) };
+            let record = Record { is_repeated, ..record(1, 3, is_ordered) };
             order.arrived(at(900), HOLD, record);
             assert_eq!(out(&mut order), late);
         }
+    }
+
+    #[test]
+    fn what_goes_twice_is_handed_over_once_beside_thousands_of_other_flows() {
+        let mut order = Order::new(8 << 20);
+        for _ in 0..2 {
+            for flow in 0..3_000 {
+                let record = Record { is_repeated: true, ..record(flow, 7, false) };
+                order.arrived(at(0), HOLD, record);
+            }
+        }
+        assert_eq!(out(&mut order).len(), 3_000);
     }
 
     #[test]

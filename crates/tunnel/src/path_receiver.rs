@@ -18,8 +18,9 @@ const SILENCE: Span = Span::from_secs(10);
 pub(crate) const REPORTS: u64 = 12;
 const URGENT: u64 = 48;
 const REPORT_MIN: Span = Span::from_millis(2);
-/// Bytes of arithmetic that each byte of the peer is worth, and most that were done and are not made good.
-const WORTH: usize = 4;
+/// Bytes of arithmetic that each packet of the peer is worth, however short, for the parity of a block is as long as the longest
+/// one in it, and most that were done and are not made good.
+const WORTH: usize = 4 * 1_500;
 const MOST_DEBT: usize = 4 << 20;
 
 #[derive(Debug)]
@@ -41,9 +42,9 @@ impl Block {
 pub(crate) struct Debt(usize);
 
 impl Debt {
-    /// So many bytes came.
-    fn came(&mut self, bytes: usize) {
-        self.0 = self.0.saturating_sub(WORTH * bytes);
+    /// Something came.
+    const fn came(&mut self) {
+        self.0 = self.0.saturating_sub(WORTH);
     }
 
     /// Whether this may be done as well; if so it is counted.
@@ -121,7 +122,7 @@ impl PathReceiver {
         debt: &mut Debt,
     ) -> Vec<Record> {
         self.hold = Span::from_millis(u64::from(packet.hold));
-        debt.came(packet.body.len());
+        debt.came();
         let Some(number) = self.came(now, packet.seq) else { return Vec::new() };
         // What came beside it in one piece of memory is not held with it.
         let mut complete = self.slots.accept(number, Bytes::copy_from_slice(&packet.body), marked);
@@ -142,7 +143,7 @@ impl PathReceiver {
         parity: Parity,
         debt: &mut Debt,
     ) -> Vec<Record> {
-        debt.came(parity.shard.len());
+        debt.came();
         let Some(number) = self.came(now, parity.seq) else { return Vec::new() };
         self.slots.settle(number);
         let Parity { of, count, index, shard, .. } = parity;
@@ -221,6 +222,7 @@ impl PathReceiver {
         if missing > block.parity.len() {
             return complete;
         }
+        let last = block.parity.iter().map(|(index, _)| *index).max().unwrap_or_default();
         let cost = if missing == 0 { 0 } else { work(of, count, block.parity[0].1.len()) };
         if !debt.may_take(cost) {
             return complete;
@@ -233,8 +235,8 @@ impl PathReceiver {
             self.made.insert(first + place as u64);
             complete.extend(self.slots.accept(first + place as u64, bytes, false));
         }
-        // Nobody needs the rest of its parity.
-        for number in end..end + count as u64 {
+        // Nobody needs the rest of its parity. Beyond what came of it there may be packets: a path that stalled has no more.
+        for number in end..=end + u64::from(last) {
             if self.slots.is_missing(number) {
                 self.slots.settle(number);
                 self.made.insert(number);

@@ -322,3 +322,31 @@ fn parity_that_was_lost_does_not_close_a_window_of_one_packet_for_ever() {
         assert_eq!(there.poll_datagram().map(|came| number(&came)), Some(n));
     }
 }
+
+#[test]
+fn parity_of_short_packets_beside_a_few_long_ones_is_used() {
+    let mut world = World::new(1, 20, 300, 0.05, 0, Config::default());
+    world.ways[1].loss = 0.0;
+    let (mut turn, mut next) = (0_u32, 0);
+    world.run(at(43_000), &mut |now| {
+        turn += 1;
+        let mut all = Vec::new();
+        if now < at(40_000) {
+            // Ten calls of 50 datagrams a second each, and 450 kbit/s.
+            if turn % 20 < 10 {
+                all.push(datagram(10 + (turn % 20) as u16, turn, 172));
+            }
+            if turn.is_multiple_of(25) {
+                all.push(datagram(1, next, 1_400));
+                next += 1;
+            }
+        }
+        (all, now + Span::from_millis(1))
+    });
+    let bulk = || world.out.iter().filter(|(_, one)| one.flow == 1);
+    let is_late = |(at, one): &&(Instant, Datagram)| {
+        at.since(Instant::ZERO) > Span::from_millis(25 * (u64::from(number(one)) + 1) + 700)
+    };
+    let (came, late) = (bulk().count(), bulk().filter(is_late).count());
+    assert!(next as usize - came <= 3 && late <= 10, "{came} of {next}, {late} late");
+}

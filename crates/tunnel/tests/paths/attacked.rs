@@ -290,3 +290,45 @@ fn a_path_that_costs_leaves_bursts_to_the_first_one_if_that_carries_them() {
     bursts(&mut world, at(20_000));
     assert_eq!(world.ways[1][0].bytes - before, 0);
 }
+
+#[test]
+fn what_leaves_in_place_of_parity_that_a_stall_left_behind_is_no_parity() {
+    let [mut here, mut there] = [8, 16].map(|seed| Tunnel::new(Config::default(), seed));
+    here.set_protection(Protection::Ratio(0.5));
+    here.set_paths(at(0), &[plan(0, 40), plan(1, 60)]);
+    for number in 0..8 {
+        here.offer(at(0), datagram(1, number, 1_400));
+    }
+    let first: Vec<Message> = std::iter::from_fn(|| here.poll_transmit(at(3), 0, ROOM)).collect();
+    // One of four parity packets, then nothing is heard.
+    let parity = here.poll_transmit(at(20), 0, ROOM).expect("parity");
+    let stalls = |here: &mut Tunnel, millis: &u64| {
+        here.handle_timeout(at(*millis));
+        here.nearest() == 1
+    };
+    let stalled = (21..300).find(|millis| stalls(&mut here, millis)).expect("the path stalls");
+    let again: Vec<Message> =
+        std::iter::from_fn(|| here.poll_transmit(at(stalled), 1, ROOM)).collect();
+    let mut trials = Vec::new();
+    for millis in stalled + 1..stalled + 700 {
+        here.offer(at(millis), datagram(1, 8 + (millis - stalled) as u32, 1_400));
+        here.handle_timeout(at(millis));
+        trials.extend(here.poll_transmit(at(millis), 0, ROOM).filter(|sent| sent.path() == 0));
+    }
+    let is_packet = |message: &Message| matches!(message, Message::Packet(_));
+    let [next, overtaking, ..] =
+        trials.iter().filter(|sent| is_packet(sent)).collect::<Vec<_>>()[..]
+    else {
+        panic!("two packets by the path that stalled")
+    };
+    // One packet is lost; parity makes it after something that left later has come.
+    let late = [&first[..2], &first[3..]].concat();
+    let rest = [overtaking, &parity, again.last().expect("what was begun"), next].map(Clone::clone);
+    for message in late.into_iter().chain(rest) {
+        there.handle_message(at(800), Ecn::NotCapable, message);
+    }
+    there.handle_timeout(at(20_000));
+    let came: Vec<u32> =
+        std::iter::from_fn(|| there.poll_datagram()).map(|one| number(&one)).collect();
+    assert_eq!(came, [0, 1, 2, 3, 4, 5, 6, 7, 9], "the last one left after the stall");
+}
