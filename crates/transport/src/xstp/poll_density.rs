@@ -17,6 +17,9 @@ const SOME_QUEUE: u64 = 12;
 const QUEUE: u64 = 4;
 /// POLLs are as ever then for so many round trips.
 const REST: u64 = 256;
+/// They are after so many in which they were denser, too: answers that overtake each other, or come several at a time, look like
+/// lost ones only where POLLs are dense.
+const LOOKS_AFTER: u32 = 256;
 /// They become so many times denser at once, each time after so many round trips, and so many times in all.
 const STEP: u32 = 2;
 const SHOWS: u32 = 2;
@@ -28,8 +31,9 @@ pub(super) struct PollDensity {
     /// The share that is in rows without an answer.
     unanswered: f64,
     factor: u32,
-    /// Round trips since that changed.
+    /// Round trips since that changed, and since they are denser than ever.
     trips: u32,
+    dense: u32,
     /// The shortest round trip of all, and since when the shortest one was which.
     shortest: Span,
     lately: Option<(Instant, Span)>,
@@ -44,6 +48,7 @@ impl PollDensity {
             unanswered: 0.0,
             factor: 1,
             trips: SHOWS,
+            dense: 0,
             shortest: Span::MAX,
             lately: None,
             rests_until: Instant::ZERO,
@@ -75,10 +80,14 @@ impl PollDensity {
     /// A round trip has passed, none of whose round trips was shorter.
     fn decide(&mut self, now: Instant, shortest: Span) {
         self.trips += 1;
+        self.dense = if self.factor > 1 { self.dense + 1 } else { 0 };
         let queue = shortest.saturating_sub(self.shortest);
         if queue * QUEUE > self.shortest && self.factor > 1 {
             self.factor = 1;
             self.rests_until = now + self.shortest * REST;
+        } else if self.dense >= LOOKS_AFTER {
+            // What few POLLs show counts, and not what many seemed to.
+            (self.factor, self.unanswered) = (1, 0.0);
         } else if self.unanswered < SELDOM {
             self.factor = 1;
         } else if self.unanswered > OFTEN
@@ -136,6 +145,21 @@ mod tests {
         let mut density = PollDensity::new();
         density.answered(Instant::ZERO, Span::from_millis(600), 1_000);
         assert_eq!(run(&mut density, [0, 1], |_| 600)[50..], [1; 50]);
+    }
+
+    #[test]
+    fn what_looks_like_losses_only_where_polls_are_dense_does_not_keep_them_so() {
+        let mut density = PollDensity::new();
+        run(&mut density, [4, 24], |_| 600);
+        // From then on as if nine of twelve were overtaken by the next one, but only where POLLs are dense.
+        let mut now = density.lately.map_or(Instant::ZERO, |(at, _)| at);
+        for _ in 0..400 * 16 {
+            now += Span::from_millis(600) / 16;
+            let overtaken = if density.factor() > 1 { 9 } else { 0 };
+            density.answered(now, Span::from_millis(600), overtaken);
+        }
+        assert_eq!(density.factor(), 1);
+        assert_eq!(run(&mut density, [4, 24], |_| 600)[99], DENSEST, "losses are noticed again");
     }
 
     #[test]
