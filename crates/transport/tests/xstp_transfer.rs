@@ -430,6 +430,21 @@ fn a_forced_poll_goes_out_when_half_the_send_buffer_was_sent_since_the_last() {
 }
 
 #[test]
+fn polls_ride_on_data_that_leave_a_little_earlier_or_later_and_are_no_more_for_it() {
+    let polls = |poll_rides| {
+        let client = Config { poll_rate: 16, poll_rides, cwnd_init: 64, ..Config::default() };
+        let mut pair = Pair::new(client, Config::default(), DELAY).sending(pattern(2_000_000));
+        assert!(pair.run(LONG));
+        let all = pair.sent(Direction::Forward, Kind::POLL).count();
+        (all, pair.sent(Direction::Forward, Kind::POLL).filter(|poll| poll.has(Kind::DATA)).count())
+    };
+    let ((all, before), (as_many, riding)) = (polls(false), polls(true));
+    assert!(riding * 4 > as_many * 3, "{riding} of {as_many}");
+    assert!(before * 4 < all * 3, "{before} of {all}");
+    assert!(all.abs_diff(as_many) * 10 < all, "{as_many} and {all}");
+}
+
+#[test]
 fn no_more_than_eight_segments_leave_back_to_back() {
     let mut pair = pair().sending(pattern(2_000_000));
     assert!(pair.run(LONG));

@@ -72,6 +72,8 @@ settings_table! {
     poll_rate_max: u32;
     /// The first burst of a transmission period carries a POLL.
     poll_first_burst: bool;
+    /// A POLL leaves with a burst where it is due within half of the time between POLLs, before or after.
+    poll_rides: bool;
     /// Share of the send buffer after which a POLL is forced.
     poll_buf_ratio: f64;
     /// Segments beyond a gap before a USTAT reports it.

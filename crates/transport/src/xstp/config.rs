@@ -65,6 +65,8 @@ pub struct Config {
     pub poll_rate_max: u32,
     /// The first burst of a transmission period carries a POLL.
     pub poll_first_burst: bool,
+    /// A POLL leaves with a burst where it is due within half of the time between POLLs, before or after: alone it is a packet more.
+    pub poll_rides: bool,
     /// A POLL is forced once this share of the send buffer was sent since the last one.
     pub poll_buf_ratio: f64,
     /// Segments beyond a gap before a USTAT reports it; 1 reports at once.
@@ -185,6 +187,7 @@ impl Default for Config {
             catch_up: Span::ZERO,
             poll_rate: 3,
             poll_rate_max: 0,
+            poll_rides: false,
             poll_first_burst: true,
             poll_buf_ratio: 0.5,
             ustat_delay: 3,

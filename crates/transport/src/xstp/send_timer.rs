@@ -125,6 +125,11 @@ impl SendTimer {
         self.next = Some(if waits || late <= config.catch_up { due } else { now });
     }
 
+    /// When the next burst is due, if one may leave.
+    pub(super) const fn next(&self) -> Option<Instant> {
+        self.next
+    }
+
     /// The burst that is due, if one is.
     pub(super) fn due(&self, now: Instant) -> Option<u32> {
         self.next.filter(|next| *next <= now).map(|_| self.burst)

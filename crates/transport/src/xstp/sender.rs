@@ -311,8 +311,10 @@ impl Sender {
     }
 
     /// When the next POLL is due, if one may go.
-    fn next_poll(&self) -> Option<Instant> {
-        self.polls.due().filter(|_| self.poll_may_go())
+    pub(super) fn next_poll(&self) -> Option<Instant> {
+        let due = self.polls.due().filter(|_| self.poll_may_go())?;
+        let burst = self.timer.next().filter(|&burst| self.config.poll_rides && burst > due);
+        Some(burst.filter(|&burst| burst <= due + self.poll_slack()).unwrap_or(due))
     }
 
     fn enter(&mut self, now: Instant) {

@@ -19,7 +19,7 @@ impl Sender {
         if self.timer.due(now).is_some() {
             self.tick(now);
         }
-        if self.poll_may_go() && self.polls.due().is_some_and(|due| due <= now) {
+        if self.next_poll().is_some_and(|due| due <= now) {
             if self.interleaf_broken() {
                 self.start_probing(now, self.rtt.srtt(), Trigger::EarlyTimeout);
             } else {
@@ -43,6 +43,12 @@ impl Sender {
             && self.polls.interleaf_is_broken(self.interval().mul_f64(probe.early_slack))
     }
 
+    /// By how much a POLL that rides on a burst may be early, or late.
+    pub(super) fn poll_slack(&self) -> Span {
+        let between = if self.config.poll_rides { self.interval() } else { self.timer.interval() };
+        between / 2
+    }
+
     /// A burst of new data is due.
     fn tick(&mut self, now: Instant) {
         // Who repairs what was lost is not idle, however long new data wait for it.
@@ -52,7 +58,7 @@ impl Sender {
             self.set_timer(now);
         }
         let Some(burst) = self.timer.due(now) else { return };
-        let about_now = now + self.timer.interval() / 2;
+        let about_now = now + self.poll_slack();
         let due = self.polls.due();
         let mut with_poll = due.is_some_and(|due| due <= about_now);
         if with_poll && self.interleaf_broken() {

@@ -186,7 +186,11 @@ impl Sender {
                 self.polls.back_off(now, self.rtt.rto(), self.config.backoff_max);
                 let sparse = self.polls.silence(now).mul_f64(self.config.silence_ratio);
                 let wait = self.interval().max(sparse.min(MOST_SPARSE));
-                self.polls.set_due(Some(now + wait));
+                // One that rides early does not make the next one early.
+                let rides =
+                    |due: &Instant| self.config.poll_rides && *due <= now + self.poll_slack();
+                let due = self.polls.due().filter(rides).unwrap_or(now).max(now);
+                self.polls.set_due(Some(due + wait));
             }
             Activity::Persisting => {
                 let wait = self.poll_need.next_persist_wait(self.config.persist_max);
