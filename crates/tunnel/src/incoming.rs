@@ -1,5 +1,7 @@
 //! The receiver's part: what comes by all paths is handed over in the order of its flow.
 
+use std::collections::VecDeque;
+
 use bentpipe_units::{Instant, Span};
 
 use crate::bounds::Bounds;
@@ -9,12 +11,17 @@ use crate::order::Order;
 use crate::path_receiver::{Debt, PathReceiver};
 use crate::record::{Datagram, Record};
 
+/// What a run sent that is over may be late by so much; so many of them are known.
+const OVER: Span = Span::from_secs(30);
+const RUNS: usize = 8;
+
 /// What has arrived.
 #[derive(Debug)]
 pub(crate) struct Incoming {
-    /// The run of the peer that is heard and the one before, without the path; none before anything came.
+    /// The run of the peer that is heard, without the path; none before anything came.
     run: Option<u16>,
-    before: Option<u16>,
+    /// Those that are over, and since when.
+    over: VecDeque<(u16, Instant)>,
     /// Those paths by which something came.
     paths: Vec<PathReceiver>,
     order: Order,
@@ -31,7 +38,7 @@ impl Incoming {
     pub(crate) fn new(bounds: &Bounds) -> Self {
         Self {
             run: None,
-            before: None,
+            over: VecDeque::new(),
             paths: Vec::new(),
             order: Order::new(bounds.unordered),
             labels: Heard::default(),
@@ -43,27 +50,29 @@ impl Incoming {
 
     /// A packet came.
     pub(crate) fn handle_packet(&mut self, now: Instant, packet: &Packet, marked: bool) {
-        let Some(path) = self.path(packet.run) else { return };
+        let Some(path) = self.path(now, packet.run) else { return };
         let complete = self.paths[path].handle_packet(now, packet, marked, &mut self.debt);
         self.arrived(now, complete);
     }
 
     /// Parity came.
     pub(crate) fn handle_parity(&mut self, now: Instant, parity: Parity) {
-        let Some(path) = self.path(parity.run) else { return };
+        let Some(path) = self.path(now, parity.run) else { return };
         let complete = self.paths[path].handle_parity(now, parity, &mut self.debt);
         self.arrived(now, complete);
     }
 
     /// The place of the path that a run names; none where the run is over.
-    fn path(&mut self, run: u16) -> Option<usize> {
+    fn path(&mut self, now: Instant, run: u16) -> Option<usize> {
         let whole = run & !PATH_BITS;
         if self.run != Some(whole) {
-            if self.before == Some(whole) {
+            self.over.retain(|(_, since)| now.since(*since) < OVER);
+            if self.over.iter().any(|(run, _)| *run == whole) {
                 return None;
             }
             // The peer begins anew, and at zero.
-            (self.before, self.run) = (self.run, Some(whole));
+            self.over.extend(self.run.replace(whole).map(|run| (run, now)));
+            self.over.drain(..self.over.len().saturating_sub(RUNS));
             self.recovered = self.recovered();
             self.paths.clear();
             self.order.begin_anew();

@@ -350,3 +350,30 @@ fn parity_of_short_packets_beside_a_few_long_ones_is_used() {
     let (came, late) = (bulk().count(), bulk().filter(is_late).count());
     assert!(next as usize - came <= 3 && late <= 10, "{came} of {next}, {late} late");
 }
+
+#[test]
+fn what_is_late_of_a_peer_of_before_keeps_nobody_from_being_heard() {
+    let mut there = Tunnel::new(Config::default(), 9);
+    let mut peers: Vec<Tunnel> =
+        [8, 16, 24].map(|seed| Tunnel::new(Config::default(), seed)).into();
+    let send = |peer: &mut Tunnel, millis, number| {
+        peer.set_protection(Protection::Off);
+        peer.offer(at(millis), datagram(1, number, 1_000));
+        peer.poll_transmit(at(millis + 5), 0, ROOM).expect("a packet")
+    };
+    let late = send(&mut peers[0], 0, 0);
+    let mut sent: Vec<Message> =
+        peers.iter_mut().zip(1..).map(|(peer, number)| send(peer, 10, number)).collect();
+    sent.push(late);
+    sent.push(send(&mut peers[2], 20, 4));
+    for message in sent {
+        there.handle_message(at(30), Ecn::NotCapable, message);
+    }
+    let came: Vec<u32> =
+        std::iter::from_fn(|| there.poll_datagram()).map(|one| number(&one)).collect();
+    assert_eq!(came, [1, 2, 3, 4]);
+    // A run that has the name of one which is long over is heard.
+    let anew = send(&mut Tunnel::new(Config::default(), 8), 0, 5);
+    there.handle_message(at(40_000), Ecn::NotCapable, anew);
+    assert_eq!(there.poll_datagram().map(|one| number(&one)), Some(5));
+}
