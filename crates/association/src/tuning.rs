@@ -168,7 +168,7 @@ impl Tuning {
             poll_rate: 16,
             // Under a known rate nothing waits for news.
             poll_rate_max: if self.rate.is_some() { 0 } else { 192 },
-            // Nor does anything find out by what stands in a queue.
+            // Without one nothing is gained, and two that share a link have less equal parts.
             poll_rides: self.rate.is_some(),
             // As dense as the POLLs of a round trip: a path that answers never notices.
             silence_ratio: 1.0 / 16.0,

@@ -77,6 +77,10 @@ pub(super) fn add(
         Some(place) => *place = path,
         None => tx.paths.push(path),
     }
+    // The last of the others went before this one came.
+    if tx.paths[tx.primary].standing == Standing::Gone {
+        tx.primary = index;
+    }
     Some(index)
 }
 

@@ -160,10 +160,7 @@ impl Association {
     fn closing_path(&self) -> usize {
         let first = self.tx.data_path();
         let other = self.tx.other_than(first).filter(|_| self.closing.takes_other_path());
-        let path = other.unwrap_or(first);
-        // Where the peer has left all that were proved to be its own, the one from which it asks.
-        let any = || self.tx.paths.iter().position(Path::may_talk);
-        if self.tx.paths[path].may_talk() { path } else { any().unwrap_or(path) }
+        other.unwrap_or(first)
     }
 
     /// Writes SHUTDOWN or SHUTDOWN ACK if it is to leave on this path.
