@@ -137,15 +137,16 @@ deny:
 		$(CARGO) install --debug --locked cargo-deny --version $(CARGO_DENY)
 	$(CARGO) deny check licenses bans sources
 
-# Parts of the command that must build by themselves: the demo's, and those of hosts without the simulator. With the workspace beside
-# them dependencies have the features that they have anyway, and are not built once more for each part.
+# Parts of the command that must build by themselves: the demo's, and those of hosts without the simulator. With the workspace and one
+# test beside them dependencies have the features that they have anyway, and are not checked once more for each part.
 FEATURES = sim gateway top serve
 
 lint: deny
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	for features in $(FEATURES); do \
-		$(CARGO) clippy --workspace --locked --no-default-features --features bentpipe-cli/$$features -- -D warnings || exit 1; done
+		$(CARGO) clippy --workspace --lib --bins --test docs --locked --no-default-features --features bentpipe-cli/$$features -- -D warnings \
+			|| exit 1; done
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
 
 # Whether the oldest Rust that is promised builds it: `rustup toolchain install VERSION` first, unless it is the one in use, which
