@@ -1,42 +1,54 @@
 #!/usr/bin/env bash
-# How two downloads share an emulated link without errors when nobody has named a rate: two of Bentpipe,
-# and one of Bentpipe beside one of the kernel's TCP with CUBIC and with BBR. Needs root; leaves nothing behind.
+# How two downloads share an emulated link without errors when nobody has named a rate: two of Bentpipe, between hosts of their own,
+# one of Bentpipe beside one of the kernel's TCP with CUBIC and with BBR, and two of TCP. Needs root; leaves nothing behind.
 #
-#   bench/sharing.sh [SECONDS]
+#   bench/sharing.sh [SECONDS [LINKS [PAIRS]]]
 #
-# Prints the share of the link's rate that each download had over that time (120 s if left out), and how much later
-# than the first the second one of two equal downloads ends, which take about as long.
+# The second download comes 10 s after the first one. Prints what each had in the time after that (60 s if left out), in Mbit/s,
+# and Jain's index; then how much later than the first the second one of two equal downloads of one association ends, which take about as
+# long. LINKS is a pattern for their names, PAIRS some of FIRST-SECOND, each `bentpipe`, `cubic` or `bbr`.
 # shellcheck source=bench/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-time_limit=${1:-120}
+time_limit=${1:-60}
+pattern=${2:-.}
+read -ra pairs <<<"${3:-bentpipe-bentpipe bentpipe-cubic cubic-bentpipe bentpipe-bbr bbr-bentpipe cubic-cubic cubic-bbr bbr-cubic}"
+apart=10
 # More than the link carries in the time.
 endless=10000000000
 # Servers do not outlive the measurement.
 server="timeout $((3 * time_limit + 30)) $DOWNLOAD --role server"
-client="$DOWNLOAD --role client --bytes $endless --time-limit $time_limit"
-bentpipe="--transport bentpipe --address 10.53.0.2:25300"
-tcp="--transport tcp --address 10.53.0.2:25301"
 
 links=("GEO 10|10|600" "LEO 20|20|50")
 
-# The shares of the rate on two lines of a file, in one line.
-parts() {
-    awk -v rate="$1" '{ printf " %.3f |", $1 * 8 / $2 / rate / 1e6 }' "$2"
+# The arguments of both ends: ends WHAT PORT
+ends() {
+    case $1 in
+    bentpipe) echo "--transport bentpipe --address 10.53.0.2:$2" ;;
+    *) echo "--transport tcp --address 10.53.0.2:$2 --control $1" ;;
+    esac
 }
 
-printf 'Shares of the rate of the link over %s s\n\n' "$time_limit"
-printf '| link | two downloads | first | second |\n|---|---|---:|---:|\n'
+# Seconds until a download begins: one of Bentpipe brings its association up first.
+before() {
+    awk -v what="$1" -v trip="$2" 'BEGIN { print what == "bentpipe" ? 3 + trip * 3 / 1000 : 0 }'
+}
+
+printf 'Mbit/s in the %s s after the second download came\n\n' "$time_limit"
+printf "| link | first | second | Mbit/s | Jain's index |\n|---|---|---|---:|---:|\n"
 for link in "${links[@]}"; do
     IFS='|' read -r name rate trip <<<"$link"
-    run 1 "$rate" "$rate" "$trip" "" "exec $server $bentpipe" "exec $client $bentpipe --flows 2" >"$work/result"
-    printf '| %s | Bentpipe, Bentpipe |%s\n' "$name" "$(parts "$rate" "$work/result")"
-    # TCP comes ten seconds later, each has that time for itself.
-    for control in cubic bbr; do
-        run 1 "$rate" "$rate" "$trip" "" "$tune; $server $tcp --control $control & exec $server $bentpipe" \
-            "$client $bentpipe >$work/ours & sleep 10; $client $tcp >$work/theirs; wait"
-        cat "$work/ours" "$work/theirs" >"$work/result"
-        printf '| %s | Bentpipe, TCP %s |%s\n' "$name" "${control^^}" "$(parts "$rate" "$work/result")"
+    [[ $name =~ $pattern ]] || continue
+    for pair in "${pairs[@]}"; do
+        IFS=- read -r first second <<<"$pair"
+        client="$DOWNLOAD --role client --bytes $endless --time-limit $time_limit"
+        pause=$(awk -v a="$(before "$first" "$trip")" -v b="$(before "$second" "$trip")" 'BEGIN { print '$apart' + a - b }')
+        run 1 "$rate" "$rate" "$trip" "" \
+            "$tune; $server $(ends "$first" 25300) & exec $server $(ends "$second" 25301)" \
+            "$client $(ends "$first" 25300) --skip $apart >$work/first & sleep $pause; $client $(ends "$second" 25301) >$work/second; wait"
+        cat "$work/first" "$work/second" |
+            awk -v row="| $name | $first | $second |" '{ had[NR] = $1 * 8 / $2 / 1e6 } END { a = had[1]; b = had[2]
+                printf "%s %.1f, %.1f | %.3f |\n", row, a, b, (a + b) ^ 2 / (2 * (a ^ 2 + b ^ 2)) }'
     done
 done
 
@@ -44,9 +56,11 @@ printf '\nTwo equal downloads of Bentpipe, each of the bytes that half the link 
 printf '| link | seed | first ends after | second ends later by |\n|---|---:|---:|---:|\n'
 for link in "${links[@]}"; do
     IFS='|' read -r name rate trip <<<"$link"
+    [[ $name =~ $pattern ]] || continue
     for seed in 1 2 3; do
         each="$DOWNLOAD --role client --bytes $((rate * time_limit * 62500)) --time-limit $((2 * time_limit))"
-        run "$seed" "$rate" "$rate" "$trip" "" "exec $server $bentpipe" "exec $each $bentpipe --flows 2" >"$work/result"
+        run "$seed" "$rate" "$rate" "$trip" "" "exec $server $(ends bentpipe 25300)" \
+            "exec $each $(ends bentpipe 25300) --flows 2" >"$work/result"
         ends=$(awk '{ print $2 }' "$work/result" | sort -n | xargs |
             awk '{ printf "%.1f s | %.1f %%", $1, ($2 / $1 - 1) * 100 }')
         printf '| %s | %s | %s |\n' "$name" "$seed" "$ends"

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use bentpipe_units::BitRate;
 use clap::{Parser, ValueEnum};
+use tokio::time::{Instant, timeout};
 
 use content::Checker;
 
@@ -52,7 +53,10 @@ struct Args {
     /// Bentpipe begins without an association.
     #[arg(long)]
     cold: bool,
-    /// Longest time for the downloads, in seconds; what arrived until then counts.
+    /// What arrives in the first so many seconds does not count.
+    #[arg(long, default_value_t = 0)]
+    skip: u64,
+    /// Longest time for the downloads after that, in seconds; what arrived until then counts.
     #[arg(long, default_value_t = 600)]
     time_limit: u64,
     /// How many connections of a crowd begin in a second.
@@ -77,6 +81,13 @@ enum Transport {
 }
 
 impl Args {
+    const fn counted(&self) -> Counted {
+        Counted {
+            skip: Duration::from_secs(self.skip),
+            time_limit: Duration::from_secs(self.time_limit),
+        }
+    }
+
     fn certificate(&self) -> Outcome<&PathBuf> {
         self.certificate.as_ref().ok_or_else(|| "QUIC needs --certificate".into())
     }
@@ -112,15 +123,31 @@ fn report(downloads: Vec<(u64, Duration)>) -> Outcome<()> {
     Ok(())
 }
 
-/// How far a download came in that time, and how long it took.
-async fn within(
-    time_limit: u64,
-    checker: &Checker,
-    download: impl Future<Output = Outcome<()>>,
-) -> Outcome<(u64, Duration)> {
-    let start = tokio::time::Instant::now();
-    if let Ok(ended) = tokio::time::timeout(Duration::from_secs(time_limit), download).await {
-        ended?;
+/// The part of a download that counts.
+#[derive(Clone, Copy)]
+struct Counted {
+    skip: Duration,
+    time_limit: Duration,
+}
+
+impl Counted {
+    /// How many bytes of a download came in that time, and how long they took.
+    async fn within(
+        self,
+        checker: &Checker,
+        download: impl Future<Output = Outcome<()>>,
+    ) -> Outcome<(u64, Duration)> {
+        let mut download = std::pin::pin!(download);
+        if !self.skip.is_zero()
+            && let Ok(ended) = timeout(self.skip, download.as_mut()).await
+        {
+            ended?;
+            return Err("a download ended before the time that counts".into());
+        }
+        let (skipped, start) = (checker.seen(), Instant::now());
+        if let Ok(ended) = timeout(self.time_limit, download).await {
+            ended?;
+        }
+        Ok((checker.seen() - skipped, start.elapsed()))
     }
-    Ok((checker.seen(), start.elapsed()))
 }

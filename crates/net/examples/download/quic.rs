@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::common::{NAME, client, server, towards};
 use crate::content::{Checker, chunks};
-use crate::{Args, Outcome, within};
+use crate::{Args, Outcome};
 
 const WINDOW: u32 = 64_000_000;
 const KERNEL_BUFFER: usize = 4_000_000;
@@ -54,7 +54,7 @@ pub(crate) async fn download(args: &Args) -> Outcome<Vec<(u64, Duration)>> {
     let config = client(args.certificate()?, transport(args)?)?;
     let mut flows = JoinSet::new();
     for _ in 0..args.flows {
-        let (address, bytes, time_limit) = (args.address, args.bytes, args.time_limit);
+        let (address, bytes, counted) = (args.address, args.bytes, args.counted());
         let (config, endpoint) = (config.clone(), towards(address, KERNEL_BUFFER)?);
         flows.spawn(async move {
             let checker = Checker::default();
@@ -68,7 +68,7 @@ pub(crate) async fn download(args: &Args) -> Outcome<Vec<(u64, Duration)>> {
                 }
                 Ok(())
             };
-            within(time_limit, &checker, all).await
+            counted.within(&checker, all).await
         });
     }
     flows.join_all().await.into_iter().collect()

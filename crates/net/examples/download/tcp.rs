@@ -7,7 +7,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::content::{Checker, chunks};
-use crate::{Args, Outcome, within};
+use crate::{Args, Outcome};
 
 const READ: usize = 256 * 1024;
 
@@ -41,14 +41,14 @@ pub(crate) async fn serve(args: &Args) -> Outcome<()> {
 pub(crate) async fn download(args: &Args) -> Outcome<Vec<(u64, Duration)>> {
     let mut flows = JoinSet::new();
     for _ in 0..args.flows {
-        let (address, bytes, time_limit) = (args.address, args.bytes, args.time_limit);
+        let (address, bytes, counted) = (args.address, args.bytes, args.counted());
         flows.spawn(async move {
             let checker = Checker::default();
             let all = async {
                 let mut connection = TcpStream::connect(address).await?;
                 ask(&mut connection, bytes, &checker).await
             };
-            within(time_limit, &checker, all).await
+            counted.within(&checker, all).await
         });
     }
     flows.join_all().await.into_iter().collect()

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio::task::JoinSet;
 
 use crate::content::{Checker, chunks};
-use crate::{Args, Outcome, within};
+use crate::{Args, Outcome};
 
 const SERVER: [u8; 32] = [1; 32];
 const CLIENT: [u8; 32] = [2; 32];
@@ -61,12 +61,11 @@ pub(crate) async fn download(args: &Args) -> Outcome<Vec<(u64, Duration)>> {
 
     let mut flows = JoinSet::new();
     for _ in 0..args.flows {
-        let (host, open, bytes, time_limit) =
-            (host.clone(), open.clone(), args.bytes, args.time_limit);
+        let (host, open, bytes, counted) = (host.clone(), open.clone(), args.bytes, args.counted());
         flows.spawn(async move {
             let checker = Checker::default();
             let all = read(open(&host), bytes, &checker);
-            within(time_limit, &checker, all).await
+            counted.within(&checker, all).await
         });
     }
     flows.join_all().await.into_iter().collect()
