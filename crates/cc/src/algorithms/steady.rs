@@ -15,6 +15,7 @@ mod noise;
 mod rivals;
 mod sharing;
 mod steps;
+mod traces;
 
 use bentpipe_units::{Instant, Span};
 
@@ -22,6 +23,7 @@ use self::company::Company;
 use self::known::Known;
 use self::like_bbr::LikeBbr;
 use self::rivals::Rivals;
+use self::traces::Traces;
 use crate::cubic_curve::CubicCurve;
 use crate::delay_probe_start::DelayProbeStart;
 use crate::row::{Build, Row};
@@ -122,6 +124,8 @@ struct Steady {
     paused: Option<f64>,
     /// Who shares the path.
     company: Company,
+    /// What shows that somebody does.
+    traces: Traces,
 }
 
 impl Steady {
@@ -140,6 +144,7 @@ impl Steady {
             start: DelayProbeStart::new(true),
             paused: None,
             company: Company::default(),
+            traces: Traces::default(),
         }
     }
 

@@ -5,8 +5,9 @@
 
 use bentpipe_units::{Instant, Span};
 
-/// They may come back for so long after the queue was empty. BBR empties it for a moment every 10 s.
-const KNOWN_FOR: Span = Span::from_secs(15);
+/// They may come back for so long after the queue was empty. BBR empties it for a moment every 10 s, and CUBIC fills it within 20 s
+/// where a round trip takes 600 ms.
+const KNOWN_FOR: Span = Span::from_secs(20);
 /// Who is back within so many round trips had left for a moment only.
 const BACK_TRIPS: u64 = 16;
 /// What became of a loss shows in these intervals after it, by the median of their round trips.
@@ -29,6 +30,8 @@ const RARELY: Span = Span::from_secs(600);
 pub(super) struct Rivals {
     /// When the queue that they had filled was empty.
     left: Option<Instant>,
+    /// When this sender stopped to contend with them because it was.
+    ended: Option<Instant>,
     /// When it was full again soon after that.
     back: Option<Instant>,
     lost: Option<Lost>,
@@ -79,6 +82,17 @@ impl Rivals {
     /// The queue is empty.
     pub(super) const fn leave(&mut self, now: Instant) {
         self.left = Some(now);
+    }
+
+    /// It is, and this sender contends no more.
+    pub(super) const fn end(&mut self, now: Instant) {
+        self.leave(now);
+        self.ended = Some(now);
+    }
+
+    /// Whether a queue of now is theirs with whom this sender contended a moment ago.
+    pub(super) fn return_soon(&self, now: Instant, base: Span) -> bool {
+        self.ended.is_some_and(|at| now.since(at) < base * BACK_TRIPS)
     }
 
     /// They filled the queue not long ago.
@@ -208,11 +222,21 @@ mod tests {
     fn they_are_forgotten_when_the_queue_was_not_empty_for_a_while() {
         let mut rivals = after_losses(3_000, 0.97);
         assert!(rivals.are_known(at(20_000)) && rivals.answer_no_loss(at(20_000)));
-        assert!(!rivals.are_known(at(25_000)) && !rivals.answer_no_loss(at(25_000)));
-        rivals.fill(at(25_000), BASE);
-        rivals.leave(at(26_000));
-        rivals.fill(at(26_100), BASE);
-        assert!(rivals.are_known(at(26_100)) && !rivals.answer_no_loss(at(26_100)));
+        assert!(!rivals.are_known(at(30_000)) && !rivals.answer_no_loss(at(30_000)));
+        rivals.fill(at(30_000), BASE);
+        rivals.leave(at(31_000));
+        rivals.fill(at(31_100), BASE);
+        assert!(rivals.are_known(at(31_100)) && !rivals.answer_no_loss(at(31_100)));
+    }
+
+    #[test]
+    fn a_queue_that_is_back_soon_is_theirs_if_it_was_contended_for() {
+        let mut rivals = Rivals::default();
+        rivals.leave(at(1_000));
+        assert!(!rivals.return_soon(at(1_100), BASE), "nobody contended");
+        rivals.end(at(2_000));
+        assert!(rivals.return_soon(at(2_700), BASE) && rivals.are_known(at(2_700)));
+        assert!(!rivals.return_soon(at(2_800), BASE));
     }
 
     #[test]

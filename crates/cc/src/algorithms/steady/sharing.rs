@@ -4,6 +4,7 @@ use bentpipe_units::{Instant, Span};
 
 use super::company::{LONG, Others};
 use super::like_bbr::Shown;
+use super::traces::Seen;
 use super::{BETA, FAILURES, Shows, Stage, Steady};
 use crate::PathView;
 
@@ -36,6 +37,38 @@ impl Steady {
             let is_empty = queue * 4 < self.known.target();
             self.company.look(self.known.base(), self.known.part_of_best(), is_empty);
         }
+    }
+
+    /// Over a long path others are known by what the window cannot have done, before cuts without help would show them.
+    pub(super) fn look_for_traces(&mut self, now: Instant, queue: Span) {
+        let cut_from = if let Stage::Settles { before, .. } = self.stage { before } else { 0.0 };
+        let left = self.traces.look(&Seen {
+            trip: self.known.base() + queue,
+            target: self.known.target(),
+            is_short: queue <= self.known.target(),
+            is_deep: self.known.is_deep(queue),
+            window: self.window.cwnd(),
+            cut_from,
+            rate: self.known.rate(),
+        });
+        if self.known.base() < LONG || !self.known.interval().limited {
+            return self.traces.forget();
+        }
+        let have_left = left && !self.is_led_by_others() && !self.known.has_resumed(now);
+        if have_left || self.others_creep() {
+            self.rivals.leave(now);
+        }
+    }
+
+    /// Others fill the queue step by step.
+    pub(super) fn others_creep(&self) -> bool {
+        self.traces.creep() && self.company.others() != Others::Newer
+    }
+
+    /// They fill it again over a long path, who had left for a moment.
+    pub(super) fn others_return(&self, now: Instant) -> bool {
+        let is_long = self.known.base() >= LONG && self.company.others() != Others::Newer;
+        is_long && self.rivals.return_soon(now, self.known.base())
     }
 
     /// Nobody else is there, as far as is known.
@@ -136,5 +169,68 @@ impl Steady {
             }
             Shown::Stay => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Play;
+    use crate::{LossCause, Phase};
+
+    const CONTENDS: Phase = Phase::Other("contending");
+
+    /// A window that follows the queue of a path of 600 ms.
+    fn follows() -> Play {
+        let mut play = Play::new("steady", &[("initial_ssthresh", 64.0)]);
+        play.set_rtt(0.6);
+        play.rounds(12);
+        assert_eq!(play.phase(), Phase::CongestionAvoidance);
+        play
+    }
+
+    /// Round trips become longer by 40 ms each time, until the window contends or so often.
+    fn creep(play: &mut Play, most: u64) -> u64 {
+        let contends = |step: &u64| {
+            play.set_rtt(0.64 + 0.04 * *step as f64);
+            play.round();
+            play.phase() == CONTENDS
+        };
+        (0..most).find(contends).unwrap_or(most)
+    }
+
+    #[test]
+    fn over_a_long_path_a_queue_that_others_fill_step_by_step_is_contended_for_after_one_cut() {
+        let mut play = follows();
+        let before = play.segments();
+        let steps = creep(&mut play, 12);
+        assert!(steps < 8, "{steps} round trips");
+        assert!(play.segments() >= 0.95 * before, "{} of {before}", play.segments());
+    }
+
+    #[test]
+    fn a_path_that_becomes_longer_at_once_is_not_contended_for() {
+        let mut play = follows();
+        play.set_rtt(0.8);
+        for _ in 0..30 {
+            play.round();
+            assert_ne!(play.phase(), CONTENDS);
+        }
+        assert!(play.gauge("min_rtt_s") > 0.75, "{}", play.gauge("min_rtt_s"));
+    }
+
+    #[test]
+    fn those_who_empty_the_queue_for_a_moment_are_contended_with_as_soon_as_they_are_back() {
+        let mut play = follows();
+        assert!(creep(&mut play, 12) < 12);
+        play.set_rtt(0.6);
+        play.rounds(3);
+        assert_eq!(play.phase(), Phase::CongestionAvoidance);
+        let before = play.segments();
+        play.set_rtt(0.9);
+        play.rounds(2);
+        assert_eq!(play.phase(), CONTENDS);
+        assert!(play.segments() >= before, "{} of {before}", play.segments());
+        play.lose(LossCause::Nack);
+        assert!(play.segments() < before * 1.1, "losses are answered as ever");
     }
 }

@@ -4,7 +4,7 @@ use bentpipe_units::{Instant, Span};
 
 use super::company::Others;
 use super::delay::Queues;
-use super::{Climb, Shows, Stage, Steady};
+use super::{Climb, FAILURES, Shows, Stage, Steady};
 use crate::PathView;
 
 /// The fastest growth of a window that leaves the queue empty, and the first one of a window that is far below what the path
@@ -55,6 +55,7 @@ impl Steady {
         let limited = self.known.interval().limited;
         let sheds = limited && self.known.is_deep(queue) && self.known.exceeds(cwnd);
         self.look_for_others(queue, sheds);
+        self.look_for_traces(path.now, queue);
         if self.known.measures_anew() && limited && queue > target && !self.is_led_by_others() {
             self.believe_longer(path.now, queue, VERIFIES_SOON);
             self.follow_from(path.now);
@@ -90,6 +91,9 @@ impl Steady {
             Stage::Follows { .. } if sheds => {
                 self.cut_to(self.known.fitting(), cwnd, self.expected_failures(path.now));
             }
+            Stage::Follows { .. } if queue > target * 2 && self.others_return(path.now) => {
+                self.contend(path.now);
+            }
             Stage::Follows { .. } | Stage::Yields { .. } if queue > target * 2 => {
                 self.cut(queue, cwnd, self.expected_failures(path.now));
             }
@@ -110,7 +114,9 @@ impl Steady {
                 self.window.set(before);
                 self.follow_from(path.now + self.known.base());
             }
-            Stage::Settles { before, .. } if shows && queue > target * 2 && self.heeds_no_cut() => {
+            Stage::Settles { before, .. }
+                if shows && queue > target * 2 && self.heeds_no_cut() && !self.others_creep() =>
+            {
                 self.lengthen(path.now, queue, before);
             }
             // The path has come to carry much less since the first cut, or others came: the next steps tell.
@@ -122,10 +128,11 @@ impl Steady {
                 self.follow(path.now, queues, Climb::Steps(0));
             }
             Stage::Settles { before, failures } if all_shows => {
+                let failures = if self.others_creep() { FAILURES } else { failures };
                 self.judge(path.now, queue, before, failures);
             }
             Stage::Contends { .. } if queue <= target => {
-                self.rivals.leave(path.now);
+                self.rivals.end(path.now);
                 self.follow_from(path.now);
             }
             Stage::Contends { .. } if self.known.heeds_no_growth() => {
@@ -136,7 +143,7 @@ impl Steady {
     }
 
     /// The queue is what others, or slow start, make of it.
-    const fn is_led_by_others(&self) -> bool {
+    pub(super) const fn is_led_by_others(&self) -> bool {
         matches!(self.stage, Stage::Start | Stage::Contends { .. })
     }
 
