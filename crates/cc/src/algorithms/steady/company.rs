@@ -101,7 +101,7 @@ impl Company {
         self.others
     }
 
-    /// Slow start found them there, or they left room.
+    /// Slow start found them there.
     pub(super) fn meet(&mut self) {
         self.found(Others::Older);
     }

@@ -55,9 +55,6 @@ impl Steady {
             return self.traces.forget();
         }
         let have_left = left && !self.is_led_by_others() && !self.known.has_resumed(now);
-        if have_left && self.is_alone() {
-            self.company.meet();
-        }
         if have_left || self.others_creep() {
             self.rivals.leave(now);
         }
