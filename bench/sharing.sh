@@ -18,6 +18,7 @@ apart=10
 endless=10000000000
 # Servers do not outlive the measurement.
 server="timeout $((3 * time_limit + 30)) $DOWNLOAD --role server"
+client="$DOWNLOAD --role client --bytes $endless --time-limit $time_limit"
 
 links=("GEO 10|10|600" "LEO 20|20|50")
 
@@ -41,13 +42,12 @@ for link in "${links[@]}"; do
     [[ $name =~ $pattern ]] || continue
     for pair in "${pairs[@]}"; do
         IFS=- read -r first second <<<"$pair"
-        client="$DOWNLOAD --role client --bytes $endless --time-limit $time_limit"
-        pause=$(awk -v a="$(before "$first" "$trip")" -v b="$(before "$second" "$trip")" 'BEGIN { print '$apart' + a - b }')
+        pause=$(awk -v apart="$apart" -v a="$(before "$first" "$trip")" -v b="$(before "$second" "$trip")" 'BEGIN { print apart + a - b }')
         run 1 "$rate" "$rate" "$trip" "" \
             "$tune; $server $(ends "$first" 25300) & exec $server $(ends "$second" 25301)" \
             "$client $(ends "$first" 25300) --skip $apart >$work/first & sleep $pause; $client $(ends "$second" 25301) >$work/second; wait"
         cat "$work/first" "$work/second" |
-            awk -v row="| $name | $first | $second |" '{ had[NR] = $1 * 8 / $2 / 1e6 } END { a = had[1]; b = had[2]
+            awk -v row="| $name | $first | $second |" '{ had[NR] = $1 * 8 / $2 / 1e6 } END { if (NR != 2) exit 1; a = had[1]; b = had[2]
                 printf "%s %.1f, %.1f | %.3f |\n", row, a, b, (a + b) ^ 2 / (2 * (a ^ 2 + b ^ 2)) }'
     done
 done
@@ -61,8 +61,8 @@ for link in "${links[@]}"; do
         each="$DOWNLOAD --role client --bytes $((rate * time_limit * 62500)) --time-limit $((2 * time_limit))"
         run "$seed" "$rate" "$rate" "$trip" "" "exec $server $(ends bentpipe 25300)" \
             "exec $each $(ends bentpipe 25300) --flows 2" >"$work/result"
-        ends=$(awk '{ print $2 }' "$work/result" | sort -n | xargs |
+        later=$(awk '{ print $2 }' "$work/result" | sort -n | xargs |
             awk '{ printf "%.1f s | %.1f %%", $1, ($2 / $1 - 1) * 100 }')
-        printf '| %s | %s | %s |\n' "$name" "$seed" "$ends"
+        printf '| %s | %s | %s |\n' "$name" "$seed" "$later"
     done
 done
