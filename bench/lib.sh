@@ -12,6 +12,7 @@ if [ "$(id -u)" -ne 0 ]; then
     exit 1
 fi
 if [ -z "${DOWNLOAD:-}" ] || [ -z "${BENTPIPE:-}" ]; then
+    echo "$0: builds the programs first, as DOWNLOAD and BENTPIPE do not name them; a first time takes ten minutes" >&2
     ${CARGO:-cargo} build --quiet --profile dist --locked -p bentpipe-net --example download -p bentpipe-cli --bin bentpipe
     DOWNLOAD=$PWD/${CARGO_TARGET_DIR:-target}/dist/examples/download
     BENTPIPE=$PWD/${CARGO_TARGET_DIR:-target}/dist/bentpipe
