@@ -201,6 +201,17 @@ async fn usrsctp_is_called_and_hung_up_on_over_a_lossy_link() {
     assert!(link.end().lost > 0, "packets were lost in both directions");
 }
 
+/// Waits until that has happened to a path. False if the association ends before.
+async fn wait_for(connection: &Connection, wanted: PathChange) -> bool {
+    loop {
+        match connection.path_change().await {
+            Some(change) if change == wanted => return true,
+            Some(_) => {}
+            None => return false,
+        }
+    }
+}
+
 /// Bytes of the whole messages that go one way.
 fn whole() -> usize {
     size().div_ceil(MESSAGE) * MESSAGE
@@ -235,10 +246,10 @@ fn usrsctp_and_we_go_on_over_the_second_address_when_the_first_goes_dark() {
         let peer = Peer::start(command, "connect", [9899; 2], &to, &addresses(RIGHT));
         let (from, connection) = node.accept().await;
         assert_eq!(from.ip().to_string(), TwoHosts::address(0, RIGHT));
-        while connection.path_change().await != PathChange::Confirmed(at(1)) {}
+        assert!(wait_for(&connection, PathChange::Confirmed(at(1))).await);
         hosts.set_down(0, true).expect("down");
         exchange(&connection).await;
-        while connection.path_change().await != PathChange::Down(at(0)) {}
+        assert!(wait_for(&connection, PathChange::Down(at(0))).await);
         assert_eq!(connection.receive().await.expect("the end"), None);
         connection.finish().await.expect("closed");
         let said = tokio::task::spawn_blocking(|| peer.end()).await.expect("it ends");
@@ -280,9 +291,11 @@ fn go_on_over_a_late_address(late: Late) {
         if late == Late::Peer {
             addresses[1].insert(0, '+');
         }
-        let command = hosts.command(RIGHT, &program);
-        let peer = Peer::start(command, "connect", [9899; 2], &mine[0], &addresses);
-        let (_, connection) = node.accept().await;
+        let start = || {
+            let command = hosts.command(RIGHT, &program);
+            Peer::start(command, "connect", [9899; 2], &mine[0], &addresses)
+        };
+        let (mut peer, (_, mut connection)) = (start(), node.accept().await);
         let wanted = match late {
             Late::We => {
                 node.add_address(own[1].ip(), true).expect("an address of this host");
@@ -290,7 +303,13 @@ fn go_on_over_a_late_address(late: Late) {
             }
             Late::Peer => PathChange::Confirmed(at(1)),
         };
-        while connection.path_change().await != wanted {}
+        let mut others = 2;
+        while !wait_for(&connection, wanted).await {
+            // Where much else runs usrsctp may keep its new address for itself, and give up as nothing is read.
+            assert!(late == Late::Peer && others > 0, "nothing became of the address");
+            others -= 1;
+            (peer, (_, connection)) = (start(), node.accept().await);
+        }
         hosts.set_down(0, true).expect("down");
         exchange(&connection).await;
         assert_eq!(connection.receive().await.expect("the end"), None);

@@ -336,10 +336,15 @@ impl Associations {
         self.forget_if_over(id);
     }
 
-    /// The next thing that happened to a path of an association.
-    pub(super) fn poll_change(&mut self, id: ConnectionId, cx: &Context<'_>) -> Poll<PathChange> {
+    /// The next thing that happened to a path of an association, until its end.
+    pub(super) fn poll_change(
+        &mut self,
+        id: ConnectionId,
+        cx: &Context<'_>,
+    ) -> Poll<Option<PathChange>> {
         let connection = &mut self.connections[id.0];
-        if let Some(change) = connection.changes.pop_front() {
+        let change = connection.changes.pop_front();
+        if change.is_some() || connection.stream.endpoint.is_closed() {
             return Poll::Ready(change);
         }
         connection.watcher = Some(cx.waker().clone());

@@ -57,8 +57,8 @@ pub trait Messages {
     /// Streams that messages can be sent on.
     fn streams(&self) -> u16;
 
-    /// The next thing that happens to a path. One at a time may wait for it.
-    fn path_change(&self) -> impl Future<Output = PathChange> + Send;
+    /// The next thing that happens to a path; `None` once the association is over. One at a time may wait for it.
+    fn path_change(&self) -> impl Future<Output = Option<PathChange>> + Send;
 }
 
 impl Messages for Connection {
@@ -115,7 +115,7 @@ impl Messages for Connection {
         self.with(|stream| stream.endpoint.outbound_streams())
     }
 
-    async fn path_change(&self) -> PathChange {
+    async fn path_change(&self) -> Option<PathChange> {
         poll_fn(|cx| self.endpoint().poll_change(self.id(), cx)).await
     }
 }

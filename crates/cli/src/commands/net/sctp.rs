@@ -85,8 +85,8 @@ fn bind(addresses: &[SocketAddr]) -> Result<Node, Failure> {
 
 /// Says which paths go down and come up.
 async fn log_path_changes(connection: &Connection, bar: &Bar) -> Never {
-    loop {
-        match connection.path_change().await {
+    while let Some(change) = connection.path_change().await {
+        match change {
             PathChange::Down(address) => bar.say(&format!("the path to {address} is down")),
             PathChange::Up(address) => bar.say(&format!("the path to {address} is up")),
             PathChange::Deleted(address) => {
@@ -98,4 +98,5 @@ async fn log_path_changes(connection: &Connection, bar: &Bar) -> Never {
             | PathChange::ReaddressRefused(_) => {}
         }
     }
+    std::future::pending().await
 }

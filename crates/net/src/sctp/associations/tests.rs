@@ -190,7 +190,7 @@ impl World {
     fn changes(&mut self, id: ConnectionId) -> Vec<PathChange> {
         let endpoint = &mut self.endpoints[CLIENT];
         std::iter::from_fn(|| match endpoint.poll_change(id, &cx()) {
-            Poll::Ready(change) => Some(change),
+            Poll::Ready(change) => change,
             Poll::Pending => None,
         })
         .collect()
@@ -251,6 +251,32 @@ fn the_peers_other_address_carries_on_while_the_first_is_dark() {
     );
     world.down = vec![1];
     assert!(world.transfer([SERVER, CLIENT], ids, &data(2_000_000)));
+}
+
+/// A task that counts how often it was woken.
+#[derive(Default)]
+struct Woken(std::sync::atomic::AtomicU32);
+
+impl std::task::Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn who_waits_for_a_change_of_a_path_is_told_when_there_is_no_association_any_more() {
+    let mut world = World::new(1);
+    let [client, server] = world.opened();
+    world.changes(client);
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    let cx = Context::from_waker(&waker);
+    assert!(world.endpoints[CLIENT].poll_change(client, &cx).is_pending());
+    world.endpoints[SERVER].connections[server.0].stream.endpoint.abort(world.now);
+    world.endpoints[SERVER].mark_dirty(server.0);
+    let is_woken = || woken.0.load(std::sync::atomic::Ordering::Relaxed) > 0;
+    assert!(world.run(|_| is_woken()));
+    assert_eq!(world.endpoints[CLIENT].poll_change(client, &cx), Poll::Ready(None));
 }
 
 /// The client has another address.

@@ -77,11 +77,14 @@ impl Associations {
 
     /// From its end on there is no such association, and its packets are strays.
     pub(super) fn forget_if_over(&mut self, id: usize) {
-        let connection = &self.connections[id];
+        let connection = &mut self.connections[id];
         if !connection.stream.endpoint.is_closed() {
             return;
         }
         self.by_ends.retain(|_, of| *of != id);
+        if let Some(watcher) = connection.watcher.take() {
+            watcher.wake();
+        }
         if connection.stream.dropped || connection.unaccepted {
             self.timers.set(id, None);
             self.connections.remove(id);
