@@ -10,6 +10,7 @@ mod arrivals;
 mod company;
 mod delay;
 mod known;
+mod late;
 mod like_bbr;
 mod noise;
 mod rivals;
@@ -122,6 +123,10 @@ struct Steady {
     start: DelayProbeStart,
     /// The window to go on with when something arrives again.
     paused: Option<f64>,
+    /// When the window became what the path was found to carry.
+    jumped: Option<Instant>,
+    /// When others were found to have been there by a queue after that.
+    met: Option<Instant>,
     /// Who shares the path.
     company: Company,
     /// What shows that somebody does.
@@ -143,6 +148,8 @@ impl Steady {
             seen: Instant::ZERO,
             start: DelayProbeStart::new(true),
             paused: None,
+            jumped: None,
+            met: None,
             company: Company::default(),
             traces: Traces::default(),
         }
@@ -168,6 +175,9 @@ impl Steady {
         match self.stage {
             Stage::Start if !self.start.absorbs_loss() => {
                 self.start.end();
+                if self.came_late() {
+                    return self.contend_from_start(path);
+                }
                 self.cut(queue, self.window.cwnd(), 0);
             }
             Stage::Contends { since } => self.overflowed_beside(path, queue, path.now.since(since)),
@@ -255,6 +265,9 @@ impl Controller for Steady {
                 self.start.end();
                 self.cut_to(BETA * cwnd, cwnd, 0);
             }
+            Signal::Capacity(carries) => {
+                self.company.find(carries.map(|rate| rate.as_bps() as f64 / 8.0));
+            }
             Signal::Resume { window, ssthresh } => {
                 self.interrupt_bbr(path.now);
                 self.window.resume(*window, *ssthresh);
@@ -263,6 +276,7 @@ impl Controller for Steady {
                     self.stage = Stage::Start;
                 } else {
                     self.follow_from(path.now + self.known.base());
+                    self.jumped = Some(path.now);
                 }
             }
             _ => {}

@@ -39,6 +39,8 @@ pub(super) enum Others {
 #[derive(Debug)]
 pub(super) struct Company {
     others: Others,
+    /// Bytes a second that the path was found to carry for all together, if it is known.
+    carries: Option<f64>,
     /// Intervals with all that the path carried at best.
     alone: u32,
     /// Intervals with less, though the window filled the path.
@@ -59,6 +61,7 @@ impl Default for Company {
     fn default() -> Self {
         Self {
             others: Others::None,
+            carries: None,
             alone: 0,
             less: 0,
             even: 0,
@@ -99,6 +102,21 @@ impl Company {
     /// The others, as far as is known.
     pub(super) const fn others(&self) -> Others {
         self.others
+    }
+
+    /// The path was found to carry so much for all together.
+    pub(super) const fn find(&mut self, carries: Option<f64>) {
+        self.carries = carries;
+    }
+
+    /// Who has that rate has half of the path, as far as is known.
+    pub(super) fn is_half(&self, rate: f64) -> bool {
+        self.carries.is_some_and(|all| rate >= all / 2.0)
+    }
+
+    /// The window that fills a path of that length, if it is known.
+    pub(super) fn fills(&self, base: Span) -> Option<f64> {
+        self.carries.map(|all| all * base.as_secs_f64())
     }
 
     /// Slow start found them there.

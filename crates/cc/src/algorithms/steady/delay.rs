@@ -28,6 +28,9 @@ pub(super) struct Queues {
 pub(super) struct Delay {
     /// The round trip without a queue.
     base: Option<Span>,
+    /// The shortest round trip of all, and of all when it was looked at last.
+    least: Option<Span>,
+    looked: Option<Span>,
     /// Shortest and longest round trip of late.
     now: Option<(Span, Span)>,
     spread: Span,
@@ -46,6 +49,18 @@ impl Delay {
         let (shortest, longest) = self.now.get_or_insert((latest, latest));
         (*shortest, *longest) = ((*shortest).min(latest), (*longest).max(latest));
         self.base = Some(self.base.map_or(latest, |base| base.min(latest)));
+        self.least = Some(self.least.map_or(latest, |least| least.min(latest)));
+    }
+
+    /// Whether the shortest round trip of all fell by more than that since this was so last, or since the first one.
+    pub(super) fn falls_by(&mut self, by: Span) -> bool {
+        let least = self.least.unwrap_or_default();
+        let looked = *self.looked.get_or_insert(least);
+        let falls = looked.saturating_sub(least) > by;
+        if falls {
+            self.looked = self.least;
+        }
+        falls
     }
 
     /// The queues since the last call. What round trips differ by is their own doing if the window is `quiet`.

@@ -21,6 +21,8 @@ const LARGE: f64 = 0.5;
 /// Losses above the usual part by so much show a short queue that overflows.
 const OVERFLOW: f64 = 0.02;
 const OVERFLOW_AT_ONCE: f64 = 0.03;
+/// Round trips that fall by one part in so many below the shortest of all so far show that others filled the queue.
+const FULL_BEFORE: u64 = 8;
 /// For so many round trips after a pause the path may be another one than before.
 const RESUMES_FOR: u64 = 32;
 
@@ -112,6 +114,11 @@ impl Known {
     /// The queueing delay that is wanted.
     pub(super) fn target(&self) -> Span {
         self.delay.target()
+    }
+
+    /// The path is shorter than it ever was by so much that others must have filled its queue before.
+    pub(super) fn is_found_shorter(&mut self) -> bool {
+        self.delay.falls_by(self.base() / FULL_BEFORE)
     }
 
     /// The queueing delay at this moment.

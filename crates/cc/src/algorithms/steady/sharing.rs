@@ -20,6 +20,8 @@ const CONTENDS: Span = Span::from_secs(10);
 const CONTENDS_TRIPS: u64 = 12;
 /// Where they answer no loss, few change the window over a long path, as long as less than this is lost in the long run.
 const MOST_LOST: f64 = 0.1;
+/// What a loss leaves of a window that has half of a long path: others have CUBIC's part then.
+const BETA_OF_HALF: f64 = 0.7;
 /// After so long with BBR in the lead it is looked at anew whether they answer, as two of this kind take each other for BBR.
 const LASTS: Span = Span::from_secs(60);
 /// BBR does not lead again for so many round trips then, in which another of this kind finds out.
@@ -32,7 +34,9 @@ impl Steady {
         let interval = self.known.interval();
         // After an outage, or where more is lost than usually, what arrives tells nothing.
         if sheds || interval.paused || self.known.loses() {
-            self.company.forget();
+            if self.company.others() != Others::Older {
+                self.company.forget();
+            }
         } else if interval.limited && !slow_start && queue <= self.known.target() * SUDDEN {
             let is_empty = queue * 4 < self.known.target();
             self.company.look(self.known.base(), self.known.part_of_best(), is_empty);
@@ -93,7 +97,7 @@ impl Steady {
 
     /// Round trips stay the same though the window was cut, and nobody is there who could have filled the room.
     pub(super) fn heeds_no_cut(&self) -> bool {
-        self.is_alone() && self.known.heeds_no_cut()
+        (self.is_alone() || self.came_late()) && self.known.heeds_no_cut()
     }
 
     /// So many cuts may fail before others are taken for some who fill the queue.
@@ -104,7 +108,12 @@ impl Steady {
     /// So many cuts are taken for failed before the first one: those who filled the queue a moment ago fill it again.
     pub(super) fn expected_failures(&self, now: Instant) -> u32 {
         let contends = matches!(self.stage, Stage::Contends { .. });
-        if contends || self.rivals.are_known(now) { FAILURES } else { 0 }
+        match contends || self.rivals.are_known(now) {
+            // The link may have come to carry less just now.
+            true if self.met == Some(now) => FAILURES - 1,
+            true => FAILURES,
+            false => 0,
+        }
     }
 
     /// A loss that noise does not explain, beside others who have filled the queue for so long.
@@ -126,7 +135,11 @@ impl Steady {
         }
         let fills = self.known.rate() * self.known.base().as_secs_f64();
         self.contest.lose(self.window.segments());
-        let left = (BETA * cwnd).max(fills.min(cwnd));
+        let left = if is_long && self.company.is_half(self.known.rate()) {
+            BETA_OF_HALF * cwnd
+        } else {
+            (BETA * cwnd).max(fills.min(cwnd))
+        };
         if lasts < long {
             return self.window.set(left);
         }

@@ -55,6 +55,7 @@ impl Steady {
         let limited = self.known.interval().limited;
         let sheds = limited && self.known.is_deep(queue) && self.known.exceeds(cwnd);
         self.look_for_others(queue, sheds);
+        self.look_for_older(path.now, queue);
         self.look_for_traces(path.now, queue);
         if self.known.measures_anew() && limited && queue > target && !self.is_led_by_others() {
             self.believe_longer(path.now, queue, VERIFIES_SOON);
@@ -120,7 +121,10 @@ impl Steady {
                 self.lengthen(path.now, queue, before);
             }
             // The path has come to carry much less since the first cut, or others came: the next steps tell.
-            Stage::Settles { before, failures: 0 } if !shows && sheds => {
+            Stage::Settles { before, failures }
+                if !shows && sheds && (failures == 0 || failures == 1 && self.met.is_some()) =>
+            {
+                self.met = None;
                 self.cut_to(self.known.fitting(), before, 1);
             }
             Stage::Settles { .. } if shows && queue * 4 < target => {
@@ -174,6 +178,9 @@ impl Steady {
             // Those who came take first what is left.
             Others::Newer => return self.window.add(self.equal_step()),
             Others::Equal => (missing, FASTEST_BESIDE),
+            Others::Older if self.company.is_half(self.known.interval().rate) => {
+                (missing, FASTEST_BESIDE)
+            }
             Others::Older => (FASTEST, FASTEST),
         };
         let is_far = self.is_alone() && self.known.is_far(cwnd, queue);
