@@ -22,6 +22,7 @@ use bentpipe_units::{Instant, Span};
 
 use self::company::Company;
 use self::known::Known;
+use self::late::Again;
 use self::like_bbr::LikeBbr;
 use self::rivals::Rivals;
 use self::traces::Traces;
@@ -123,10 +124,8 @@ struct Steady {
     start: DelayProbeStart,
     /// The window to go on with when something arrives again.
     paused: Option<f64>,
-    /// When the window became what the path was found to carry.
-    jumped: Option<Instant>,
-    /// When others were found to have been there by a queue after that.
-    met: Option<Instant>,
+    /// Slow start that begins again.
+    again: Again,
     /// Who shares the path.
     company: Company,
     /// What shows that somebody does.
@@ -148,8 +147,7 @@ impl Steady {
             seen: Instant::ZERO,
             start: DelayProbeStart::new(true),
             paused: None,
-            jumped: None,
-            met: None,
+            again: Again::Never,
             company: Company::default(),
             traces: Traces::default(),
         }
@@ -276,7 +274,6 @@ impl Controller for Steady {
                     self.stage = Stage::Start;
                 } else {
                     self.follow_from(path.now + self.known.base());
-                    self.jumped = Some(path.now);
                 }
             }
             _ => {}

@@ -39,6 +39,7 @@ pub(super) enum Others {
 #[derive(Debug)]
 pub(super) struct Company {
     others: Others,
+    is_certain: bool,
     /// Bytes a second that the path was found to carry for all together, if it is known.
     carries: Option<f64>,
     /// Intervals with all that the path carried at best.
@@ -61,6 +62,7 @@ impl Default for Company {
     fn default() -> Self {
         Self {
             others: Others::None,
+            is_certain: false,
             carries: None,
             alone: 0,
             less: 0,
@@ -90,13 +92,16 @@ impl Company {
             Others::None if base >= LONG && had_all && self.alone == 0 => self.found(Others::Newer),
             Others::Newer if self.even >= EVEN => self.found(Others::Equal),
             Others::Older if self.known >= NEW => self.found(Others::Equal),
-            Others::Newer | Others::Equal if self.empty >= GONE => self.found(Others::None),
+            Others::Newer | Others::Equal | Others::Older if self.empty >= GONE => {
+                self.found(Others::None)
+            }
             _ => {}
         }
     }
 
     fn found(&mut self, others: Others) {
         (self.others, self.known, self.alone) = (others, 0, 0);
+        self.is_certain = false;
     }
 
     /// The others, as far as is known.
@@ -124,9 +129,22 @@ impl Company {
         self.found(Others::Older);
     }
 
+    /// They were there before, for certain: losses and pauses say nothing else.
+    pub(super) fn meet_for_certain(&mut self) {
+        self.found(Others::Older);
+        self.is_certain = true;
+    }
+
     /// The path has come to carry less: what it carried before tells nothing.
     pub(super) fn forget(&mut self) {
         self.found(Others::None);
+    }
+
+    /// The same may be.
+    pub(super) fn doubt(&mut self) {
+        if !self.is_certain {
+            self.forget();
+        }
     }
 
     /// Room is to be left for who has come.

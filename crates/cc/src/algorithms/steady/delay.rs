@@ -28,9 +28,9 @@ pub(super) struct Queues {
 pub(super) struct Delay {
     /// The round trip without a queue.
     base: Option<Span>,
-    /// The shortest round trip of all, and of all when it was looked at last.
-    least: Option<Span>,
-    looked: Option<Span>,
+    /// The shortest round trip of all when it was looked at last, and the longest since the first one.
+    shortest: Option<Span>,
+    longest: Span,
     /// Shortest and longest round trip of late.
     now: Option<(Span, Span)>,
     spread: Span,
@@ -49,18 +49,24 @@ impl Delay {
         let (shortest, longest) = self.now.get_or_insert((latest, latest));
         (*shortest, *longest) = ((*shortest).min(latest), (*longest).max(latest));
         self.base = Some(self.base.map_or(latest, |base| base.min(latest)));
-        self.least = Some(self.least.map_or(latest, |least| least.min(latest)));
+        self.shortest.get_or_insert(path.min_rtt.min(latest));
+        self.longest = self.longest.max(latest);
     }
 
-    /// Whether the shortest round trip of all fell by more than that since this was so last, or since the first one.
-    pub(super) fn falls_by(&mut self, by: Span) -> bool {
-        let least = self.least.unwrap_or_default();
-        let looked = *self.looked.get_or_insert(least);
-        let falls = looked.saturating_sub(least) > by;
+    /// Whether all round trips of the interval that ended last are shorter by more than that than any was when this was so last, or
+    /// than the first one.
+    pub(super) fn falls_by(&mut self, by: Span, longest: Span) -> bool {
+        let shortest = self.shortest.unwrap_or_default();
+        let falls = shortest.saturating_sub(longest) > by;
         if falls {
-            self.looked = self.least;
+            self.shortest = Some(longest);
         }
         falls
+    }
+
+    /// The longest round trip of all.
+    pub(super) const fn longest(&self) -> Span {
+        self.longest
     }
 
     /// The queues since the last call. What round trips differ by is their own doing if the window is `quiet`.

@@ -116,9 +116,16 @@ impl Known {
         self.delay.target()
     }
 
-    /// The path is shorter than it ever was by so much that others must have filled its queue before.
-    pub(super) fn is_found_shorter(&mut self) -> bool {
-        self.delay.falls_by(self.base() / FULL_BEFORE)
+    /// All round trips of an interval with these queues are shorter than any ever was, by so much that others must have filled the
+    /// queue before.
+    pub(super) fn is_found_shorter(&mut self, queues: Queues) -> bool {
+        let longest = self.base() + queues.longest;
+        self.delay.falls_by(self.base() / FULL_BEFORE, longest)
+    }
+
+    /// The longest round trip of all.
+    pub(super) const fn longest(&self) -> Span {
+        self.delay.longest()
     }
 
     /// The queueing delay at this moment.

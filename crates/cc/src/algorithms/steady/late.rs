@@ -1,55 +1,81 @@
 //! What a sender does that came to a long path whose queue others had filled.
 //!
 //! It has taken their queue for the length of the path, so that its packets seem to have none, and has next to nothing of the path when
-//! the first of them is lost. Two things show it who was there: the path turns out to be shorter than it ever was when they leave
-//! room, or a queue stands where a window of no more than the path carries can have made none.
+//! the first of them is lost. When they leave room the path turns out to be shorter than it ever was, which shows that they were there.
 
 use bentpipe_units::{Instant, Span};
 
 use super::company::{LONG, Others};
+use super::delay::Queues;
 use super::{BETA, Stage, Steady};
 use crate::PathView;
 
-/// Who has no more than what the path was found to carry makes no queue of two targets within so many round trips.
-const JUMPED_TRIPS: u64 = 8;
+/// More arrives in an interval than in those before if it is so many times as much, and in so many it is not.
+const GROWS: f64 = 1.25;
+const FLAT: u32 = 3;
+
+/// Slow start that begins again.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Again {
+    /// It did not.
+    Never,
+    /// It does, with the longest round trip before, and the fastest that arrived and the intervals since then.
+    Is { longest: Span, fastest: f64, flat: u32 },
+    /// It did.
+    Was,
+}
 
 impl Steady {
-    /// An interval ended in which the queue was so long.
-    pub(super) fn look_for_older(&mut self, now: Instant, queue: Span) {
-        let (base, target) = (self.known.base(), self.known.target());
-        let is_shorter = self.known.is_found_shorter();
+    /// An interval ended with these queues.
+    pub(super) fn look_for_older(&mut self, now: Instant, queues: Queues) {
+        let base = self.known.base();
+        let is_shorter = self.known.is_found_shorter(queues);
         if base < LONG {
             return;
         }
-        let has_jumped = self.jumped.is_some_and(|at| now.since(at) < base * JUMPED_TRIPS);
-        if has_jumped && queue > target * 2 {
-            self.meet(now);
-            self.met = Some(now);
-        }
         if is_shorter && self.known.interval().limited && !self.known.has_resumed(now) {
             let has_less = !self.came_late() && !self.company.is_half(self.known.interval().rate);
-            self.meet(now);
+            self.company.meet_for_certain();
+            self.rivals.leave(now);
             // What it jumped to was for the longer path.
             if let Some(fills) = self.company.fills(base) {
                 self.window.set(self.window.cwnd().min(fills));
             }
-            if has_less && !matches!(self.stage, Stage::Contends { .. } | Stage::LikeBbr { .. }) {
+            let is_led = matches!(self.stage, Stage::Contends { .. } | Stage::LikeBbr { .. });
+            if has_less && !is_led && matches!(self.again, Again::Never) {
                 self.start_again();
             }
         }
     }
 
-    fn meet(&mut self, now: Instant) {
-        self.jumped = None;
-        self.company.meet();
-        self.rivals.leave(now);
-    }
-
-    /// The window doubles until something is lost: round trips grow with the queue of the others.
+    /// The window doubles until something is lost: round trips grow with the queue of the others. Once only, and no longer than more
+    /// arrives and round trips are no longer than with their queue: else the queue is this sender's own.
     fn start_again(&mut self) {
         self.window.set_ssthresh(f64::INFINITY);
         self.start.end();
+        self.again = Again::Is { longest: self.known.longest(), fastest: 0.0, flat: 0 };
         self.stage = Stage::Start;
+    }
+
+    /// Whether slow start that began again has filled the queue by itself.
+    pub(super) fn has_filled(&mut self, queue: Span) -> bool {
+        let (trip, rate) = (self.known.base() + queue, self.known.interval().rate);
+        let Again::Is { longest, fastest, flat } = &mut self.again else { return false };
+        if rate > GROWS * *fastest {
+            (*fastest, *flat) = (rate, 0);
+        } else {
+            *flat += 1;
+        }
+        let starts = matches!(self.stage, Stage::Start);
+        let is_full = starts && (trip >= *longest || *flat >= FLAT);
+        if is_full {
+            self.company.forget();
+            self.rivals.forget();
+        }
+        if is_full || !starts {
+            self.again = Again::Was;
+        }
+        is_full
     }
 
     /// Others were there before over a long path.
@@ -78,6 +104,7 @@ mod tests {
     fn behind_a_full_queue() -> Play {
         let mut play = Play::new("steady", &[("initial_ssthresh", 32.0)]);
         play.set_rtt(1.2);
+        play.path.min_rtt = play.path.latest_rtt;
         play.rounds(8);
         assert_ne!(play.phase(), Phase::SlowStart);
         play
@@ -113,6 +140,7 @@ mod tests {
         for (full, empty) in [(0.66, 0.6), (0.1, 0.05)] {
             let mut play = Play::new("steady", &[("initial_ssthresh", 32.0)]);
             play.set_rtt(full);
+            play.path.min_rtt = play.path.latest_rtt;
             play.rounds(8);
             play.set_rtt(empty);
             for _ in 0..4 {
@@ -122,68 +150,17 @@ mod tests {
         }
     }
 
-    /// A window of what packet trains found: 8 Mbit/s over 600 ms.
-    fn jumped() -> Play {
-        let mut play = Play::new("steady", &[]);
-        play.set_rtt(0.6);
-        play.rounds(2);
-        let window = play.bytes(600);
-        play.signal(Signal::Capacity(Some(BitRate::from_bps(8_000_000))));
-        play.signal(Signal::Resume { window, ssthresh: Some(window) });
-        assert_eq!(play.segments(), 600.0);
-        play
-    }
-
     #[test]
-    fn a_queue_that_a_window_of_what_the_path_carries_cannot_make_is_that_of_others() {
-        let mut play = jumped();
-        play.round();
-        for rtt in [0.9, 1.1, 1.2] {
-            play.set_rtt(rtt);
-            play.round();
+    fn it_ends_as_soon_as_no_more_arrives_and_does_not_begin_again() {
+        // Somebody who had filled a part of a long queue has gone.
+        let mut link = Link::of(behind_a_full_queue(), 8e6, 0.6, 6e6);
+        let mut longest = 0f64;
+        for _ in 0..1200 {
+            link.run(0.05);
+            longest = longest.max(link.queue_seconds());
         }
-        assert_eq!(play.phase(), Phase::Other("settling"));
-        let cut = play.segments();
-        assert!(cut < 400.0, "it may be a link that carries less: {cut}");
-        // They leave room for a moment, which is taken.
-        play.set_rtt(0.6);
-        play.rounds(3);
-        assert!(play.segments() > 1.4 * cut, "{} of {cut}", play.segments());
-        // They come back.
-        let after = (0..20).find(|round| {
-            play.set_rtt([0.9, 1.1, 1.2][round % 3]);
-            play.round();
-            play.phase() == CONTENDS
-        });
-        assert!(after.is_some_and(|rounds| rounds < 4), "{after:?}");
-    }
-
-    #[test]
-    fn a_path_that_becomes_longer_after_the_jump_is_believed_to_be_longer() {
-        let mut play = jumped();
-        play.round();
-        play.set_rtt(0.8);
-        for _ in 0..40 {
-            play.round();
-            assert_ne!(play.phase(), CONTENDS);
-        }
-        assert!(play.gauge("min_rtt_s") > 0.75, "{}", play.gauge("min_rtt_s"));
-    }
-
-    #[test]
-    fn a_link_that_comes_to_carry_a_fifth_after_the_jump_is_nobody_elses() {
-        for tenths in 1..30 {
-            // As long a queue as it takes to see no loss.
-            let mut link = Link::of(jumped(), 8e6, 0.6, 6e6);
-            link.run(f64::from(tenths) / 10.0);
-            link.rate = 1.6e6;
-            link.run(15.0);
-            for _ in 0..200 {
-                link.run(0.05);
-                let (phase, queue) = (link.phase(), link.queue_seconds());
-                assert!(phase != CONTENDS && queue < 0.3, "{tenths}: {phase:?}, {queue} s");
-            }
-        }
+        assert!(longest < 2.5, "{longest} s of 6 s");
+        assert!(link.queue_seconds() < 0.1, "{} s", link.queue_seconds());
     }
 
     #[test]

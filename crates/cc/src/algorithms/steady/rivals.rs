@@ -84,6 +84,11 @@ impl Rivals {
         self.left = Some(now);
     }
 
+    /// They were none.
+    pub(super) const fn forget(&mut self) {
+        (self.left, self.ended) = (None, None);
+    }
+
     /// It is, and this sender contends no more.
     pub(super) const fn end(&mut self, now: Instant) {
         self.leave(now);

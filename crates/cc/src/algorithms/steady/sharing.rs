@@ -34,9 +34,7 @@ impl Steady {
         let interval = self.known.interval();
         // After an outage, or where more is lost than usually, what arrives tells nothing.
         if sheds || interval.paused || self.known.loses() {
-            if self.company.others() != Others::Older {
-                self.company.forget();
-            }
+            self.company.doubt();
         } else if interval.limited && !slow_start && queue <= self.known.target() * SUDDEN {
             let is_empty = queue * 4 < self.known.target();
             self.company.look(self.known.base(), self.known.part_of_best(), is_empty);
@@ -108,12 +106,7 @@ impl Steady {
     /// So many cuts are taken for failed before the first one: those who filled the queue a moment ago fill it again.
     pub(super) fn expected_failures(&self, now: Instant) -> u32 {
         let contends = matches!(self.stage, Stage::Contends { .. });
-        match contends || self.rivals.are_known(now) {
-            // The link may have come to carry less just now.
-            true if self.met == Some(now) => FAILURES - 1,
-            true => FAILURES,
-            false => 0,
-        }
+        if contends || self.rivals.are_known(now) { FAILURES } else { 0 }
     }
 
     /// A loss that noise does not explain, beside others who have filled the queue for so long.

@@ -55,7 +55,7 @@ impl Steady {
         let limited = self.known.interval().limited;
         let sheds = limited && self.known.is_deep(queue) && self.known.exceeds(cwnd);
         self.look_for_others(queue, sheds);
-        self.look_for_older(path.now, queue);
+        self.look_for_older(path.now, queues);
         self.look_for_traces(path.now, queue);
         if self.known.measures_anew() && limited && queue > target && !self.is_led_by_others() {
             self.believe_longer(path.now, queue, VERIFIES_SOON);
@@ -64,7 +64,13 @@ impl Steady {
         if matches!(self.stage, Stage::Contends { .. }) {
             self.rivals.look(self.known.base() + queue);
         }
+        let has_filled = self.has_filled(queue);
         match self.stage {
+            Stage::Start if has_filled => {
+                // What it was is of no account: it doubled for a while after the path was full.
+                let left = self.known.fitting().min(self.known.part(queue) * cwnd);
+                self.cut_to(left, left, 0);
+            }
             Stage::Doubts { before } if !limited => {
                 self.window.set(before);
                 self.follow_from(path.now);
@@ -121,10 +127,7 @@ impl Steady {
                 self.lengthen(path.now, queue, before);
             }
             // The path has come to carry much less since the first cut, or others came: the next steps tell.
-            Stage::Settles { before, failures }
-                if !shows && sheds && (failures == 0 || failures == 1 && self.met.is_some()) =>
-            {
-                self.met = None;
+            Stage::Settles { before, failures: 0 } if !shows && sheds => {
                 self.cut_to(self.known.fitting(), before, 1);
             }
             Stage::Settles { .. } if shows && queue * 4 < target => {
