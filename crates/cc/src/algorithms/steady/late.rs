@@ -78,6 +78,12 @@ impl Steady {
         is_full
     }
 
+    /// It has doubled for a while since the path is full: what it was is of no account.
+    pub(super) fn stop_doubling(&mut self, queue: Span) {
+        let left = self.known.fitting().min(self.known.part(queue) * self.window.cwnd());
+        self.cut_to(left, left, 0);
+    }
+
     /// Others were there before over a long path.
     pub(super) fn came_late(&self) -> bool {
         self.known.base() >= LONG && self.company.others() == Others::Older

@@ -66,11 +66,7 @@ impl Steady {
         }
         let has_filled = self.has_filled(queue);
         match self.stage {
-            Stage::Start if has_filled => {
-                // What it was is of no account: it doubled for a while after the path was full.
-                let left = self.known.fitting().min(self.known.part(queue) * cwnd);
-                self.cut_to(left, left, 0);
-            }
+            Stage::Start if has_filled => self.stop_doubling(queue),
             Stage::Doubts { before } if !limited => {
                 self.window.set(before);
                 self.follow_from(path.now);
