@@ -109,9 +109,9 @@ impl Company {
         self.others
     }
 
-    /// The path was found to carry so much for all together.
-    pub(super) const fn find(&mut self, carries: Option<f64>) {
-        self.carries = carries;
+    /// The path was found to carry so much for all together. That a jump to it lost too much is what others do as well.
+    pub(super) fn find(&mut self, carries: Option<f64>) {
+        self.carries = carries.or(self.carries);
     }
 
     /// Who has that rate has half of the path, as far as is known.

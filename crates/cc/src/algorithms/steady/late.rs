@@ -10,6 +10,8 @@ use super::delay::Queues;
 use super::{BETA, Stage, Steady};
 use crate::PathView;
 
+/// Over shorter paths, as long as they seem then, a contest gives who comes late enough.
+const FAR: Span = Span::from_millis(400);
 /// More arrives in an interval than in those before if it is so many times as much, and in so many it is not.
 const GROWS: f64 = 1.25;
 const FLAT: u32 = 3;
@@ -30,7 +32,7 @@ impl Steady {
     pub(super) fn look_for_older(&mut self, now: Instant, queues: Queues) {
         let base = self.known.base();
         let is_shorter = self.known.is_found_shorter(queues);
-        if base < LONG {
+        if base < FAR {
             return;
         }
         if is_shorter && self.known.interval().limited && !self.known.has_resumed(now) {
