@@ -174,9 +174,10 @@ impl Steady {
             Stage::Start if !self.start.absorbs_loss() => {
                 self.start.end();
                 if self.came_late() {
-                    return self.contend_from_start(path);
+                    self.contend_from_start(path);
+                } else {
+                    self.cut(queue, self.window.cwnd(), 0);
                 }
-                self.cut(queue, self.window.cwnd(), 0);
             }
             Stage::Contends { since } => self.overflowed_beside(path, queue, path.now.since(since)),
             _ => {}

@@ -93,7 +93,7 @@ impl Company {
             Others::Newer if self.even >= EVEN => self.found(Others::Equal),
             Others::Older if self.known >= NEW => self.found(Others::Equal),
             Others::Newer | Others::Equal | Others::Older if self.empty >= GONE => {
-                self.found(Others::None)
+                self.found(Others::None);
             }
             _ => {}
         }
