@@ -6,6 +6,7 @@
 //! beside whom the window moves like CUBIC's, or BBR's if they answer no loss. Losses without a queue are noise. Over a long
 //! path whoever was there first leaves room for who comes.
 
+mod again;
 mod arrivals;
 mod company;
 mod delay;
@@ -20,9 +21,9 @@ mod traces;
 
 use bentpipe_units::{Instant, Span};
 
+use self::again::Again;
 use self::company::Company;
 use self::known::Known;
-use self::late::Again;
 use self::like_bbr::LikeBbr;
 use self::rivals::Rivals;
 use self::traces::Traces;

@@ -12,21 +12,6 @@ use crate::PathView;
 
 /// Over shorter paths, as long as they seem then, a contest gives who comes late enough.
 const FAR: Span = Span::from_millis(400);
-/// More arrives in an interval than in those before if it is so many times as much, and in so many it is not.
-const GROWS: f64 = 1.25;
-const FLAT: u32 = 3;
-
-/// Slow start that begins again.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Again {
-    /// It did not.
-    Never,
-    /// It does, with the longest round trip before, and the fastest that arrived and the intervals since then.
-    Is { longest: Span, fastest: f64, flat: u32 },
-    /// It did.
-    Was,
-}
-
 impl Steady {
     /// An interval ended with these queues.
     pub(super) fn look_for_older(&mut self, now: Instant, queues: Queues) {
@@ -44,7 +29,7 @@ impl Steady {
                 self.window.set(self.window.cwnd().min(fills));
             }
             let is_led = matches!(self.stage, Stage::Contends { .. } | Stage::LikeBbr { .. });
-            if has_less && !is_led && matches!(self.again, Again::Never) {
+            if has_less && !is_led && self.again.may_begin() {
                 self.start_again();
             }
         }
@@ -55,27 +40,17 @@ impl Steady {
     fn start_again(&mut self) {
         self.window.set_ssthresh(f64::INFINITY);
         self.start.end();
-        self.again = Again::Is { longest: self.known.longest(), fastest: 0.0, flat: 0 };
+        self.again.begin(self.known.longest());
         self.stage = Stage::Start;
     }
 
     /// Whether slow start that began again has filled the queue by itself.
     pub(super) fn has_filled(&mut self, queue: Span) -> bool {
         let (trip, rate) = (self.known.base() + queue, self.known.interval().rate);
-        let Again::Is { longest, fastest, flat } = &mut self.again else { return false };
-        if rate > GROWS * *fastest {
-            (*fastest, *flat) = (rate, 0);
-        } else {
-            *flat += 1;
-        }
-        let starts = matches!(self.stage, Stage::Start);
-        let is_full = starts && (trip >= *longest || *flat >= FLAT);
+        let is_full = self.again.look(trip, rate, matches!(self.stage, Stage::Start));
         if is_full {
             self.company.forget();
             self.rivals.forget();
-        }
-        if is_full || !starts {
-            self.again = Again::Was;
         }
         is_full
     }
