@@ -39,6 +39,7 @@ pub(super) enum Others {
 #[derive(Debug)]
 pub(super) struct Company {
     others: Others,
+    /// It is known by more than what arrives, which losses and pauses make doubtful.
     is_certain: bool,
     /// Bytes a second that the path was found to carry for all together, if it is known.
     carries: Option<f64>,
@@ -129,7 +130,7 @@ impl Company {
         self.found(Others::Older);
     }
 
-    /// They were there before, for certain: losses and pauses say nothing else.
+    /// They were there before, for certain.
     pub(super) fn meet_for_certain(&mut self) {
         self.found(Others::Older);
         self.is_certain = true;
@@ -140,7 +141,7 @@ impl Company {
         self.found(Others::None);
     }
 
-    /// The same may be.
+    /// What arrives tells nothing for a moment.
     pub(super) fn doubt(&mut self) {
         if !self.is_certain {
             self.forget();

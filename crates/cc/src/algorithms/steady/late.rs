@@ -12,6 +12,7 @@ use crate::PathView;
 
 /// Over shorter paths, as long as they seem then, a contest gives who comes late enough.
 const FAR: Span = Span::from_millis(400);
+
 impl Steady {
     /// An interval ended with these queues.
     pub(super) fn look_for_older(&mut self, now: Instant, queues: Queues) {
