@@ -53,6 +53,9 @@ struct Args {
     /// Bentpipe begins without an association.
     #[arg(long)]
     cold: bool,
+    /// For how long the association of Bentpipe is idle before the downloads, in seconds.
+    #[arg(long, default_value_t = 3, conflicts_with = "cold")]
+    idle: u64,
     /// What arrives in the first so many seconds does not count.
     #[arg(long, default_value_t = 0)]
     skip: u64,

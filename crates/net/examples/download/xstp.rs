@@ -1,10 +1,11 @@
 //! Over Bentpipe.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bentpipe_association::host::Connection;
-use bentpipe_association::{SecretKey, Security, Tuning};
+use bentpipe_association::{LEARN, SecretKey, Security, Tuning};
 use bentpipe_net::Host;
 use bytes::Bytes;
 use tokio::task::JoinSet;
@@ -14,8 +15,15 @@ use crate::{Args, Outcome};
 
 const SERVER: [u8; 32] = [1; 32];
 const CLIENT: [u8; 32] = [2; 32];
-/// Time for the first exchange to end, so that the association is up and idle.
-const WARM_UP: Duration = Duration::from_secs(3);
+
+/// A host that finds out what the path carries where no rate is known, as gateways and `send` do.
+fn host(args: &Args, local: SocketAddr, key: [u8; 32]) -> Outcome<Host> {
+    let host = Host::bind(local, SecretKey::from_bytes(key), Security::Full)?;
+    if args.rate.is_none() {
+        host.set_learning(LEARN);
+    }
+    Ok(host)
+}
 
 fn tuning(args: &Args) -> Tuning {
     Tuning { rate: args.rate, ..Tuning::default() }
@@ -23,7 +31,7 @@ fn tuning(args: &Args) -> Tuning {
 
 /// Answers every connection with as many bytes as it asks for.
 pub(crate) async fn serve(args: &Args) -> Outcome<()> {
-    let host = Host::bind(args.address, SecretKey::from_bytes(SERVER), Security::Full)?;
+    let host = host(args, args.address, SERVER)?;
     host.allow(SecretKey::from_bytes(CLIENT).public());
     host.listen(tuning(args).config()?);
     loop {
@@ -45,10 +53,10 @@ pub(crate) async fn serve(args: &Args) -> Outcome<()> {
     }
 }
 
-/// Downloads, after a first exchange that brings the association up unless it is to begin cold.
+/// Downloads, after a first exchange that brings the association up, and some time without any, unless it is to begin cold.
 pub(crate) async fn download(args: &Args) -> Outcome<Vec<(u64, Duration)>> {
     let any = (if args.address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" }).parse()?;
-    let host = Host::bind(any, SecretKey::from_bytes(CLIENT), Security::Full)?;
+    let host = host(args, any, CLIENT)?;
     let peer = SecretKey::from_bytes(SERVER).public();
     let config = tuning(args).config()?;
     let address = args.address;
@@ -56,7 +64,7 @@ pub(crate) async fn download(args: &Args) -> Outcome<Vec<(u64, Duration)>> {
     let open = Arc::new(open);
     if !args.cold {
         read(open(&host), 1, &Checker::default()).await?;
-        tokio::time::sleep(WARM_UP).await;
+        tokio::time::sleep(Duration::from_secs(args.idle)).await;
     }
 
     let mut flows = JoinSet::new();
