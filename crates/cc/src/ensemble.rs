@@ -205,7 +205,7 @@ impl State {
     fn tell_capacity(&mut self, path: &PathView) {
         let known = self.resume.known(path.now).filter(|known| !known.at_least);
         let view = self.view(path, ByteCount::ZERO);
-        self.controller.on_signal(&view, &Signal::Capacity(known.map(|known| known.rate)));
+        self.controller.on_signal(&view, &Signal::Capacity(known));
     }
 
     /// The path as all of them see it together, when so much is acknowledged.

@@ -2,6 +2,8 @@
 
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
+use crate::KnownPath;
+
 /// Data was acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
@@ -131,8 +133,8 @@ pub enum Signal {
         /// The slow start threshold; none where the path may carry more.
         ssthresh: Option<ByteCount>,
     },
-    /// The path was found to carry so much payload, or nothing is known of it any more.
-    Capacity(Option<BitRate>),
+    /// The path was found to carry so much payload over a round trip without a queue, or nothing is known of it any more.
+    Capacity(Option<KnownPath>),
     /// The connection has this weight, at least 1, among those that it shares a window with.
     Weight(u32),
     /// The link went up or down.

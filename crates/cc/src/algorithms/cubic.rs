@@ -249,7 +249,7 @@ impl Algorithm for Cubic {
 
     fn signal(&mut self, _window: &mut Window, _path: &PathView, signal: &Signal) {
         if let Signal::Capacity(capacity) = signal {
-            self.capacity.set(*capacity);
+            self.capacity.set(capacity.map(|path| path.rate));
         }
     }
 
@@ -269,10 +269,10 @@ impl Algorithm for Cubic {
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_units::{BitRate, ByteCount};
+    use bentpipe_units::{BitRate, ByteCount, Span};
 
     use crate::testing::{Link, Play};
-    use crate::{LossCause, Signal};
+    use crate::{KnownPath, LossCause, Signal};
 
     /// A window of 1024 segments that just lost one.
     fn cubic() -> Play {
@@ -290,7 +290,11 @@ mod tests {
         let mut play = Play::new("cubic", &[("floor_to_delivered", 1.0)]);
         let window = ByteCount::new(797_000);
         play.signal(Signal::Resume { window, ssthresh: Some(window) });
-        play.signal(Signal::Capacity(capacity.map(|mbps| BitRate::from_bps(mbps * 1_000_000))));
+        play.signal(Signal::Capacity(capacity.map(|mbps| KnownPath {
+            rate: BitRate::from_bps(mbps * 1_000_000),
+            round_trip: Span::from_millis(600),
+            at_least: false,
+        })));
         let mut link = Link::of(play, 10e6, 0.6, 750e3);
         // The whole window left at once.
         link.run(3.0);

@@ -172,7 +172,7 @@ impl Steady {
     /// A loss that noise does not explain, with a queue.
     fn overflowed(&mut self, path: &PathView, queue: Span) {
         match self.stage {
-            Stage::Start if !self.start.absorbs_loss() => {
+            Stage::Start if !self.start.absorbs_loss() && !self.bears_losses() => {
                 self.start.end();
                 if self.came_late() {
                     self.contend_from_start(path);
@@ -265,8 +265,11 @@ impl Controller for Steady {
                 self.start.end();
                 self.cut_to(BETA * cwnd, cwnd, 0);
             }
-            Signal::Capacity(carries) => {
-                self.company.find(carries.map(|rate| rate.as_bps() as f64 / 8.0));
+            Signal::Capacity(found) => {
+                self.company.find(found.map(|found| found.rate.as_bps() as f64 / 8.0));
+                if let Some(found) = found {
+                    self.known.recall(path.now, found.round_trip);
+                }
             }
             Signal::Resume { window, ssthresh } => {
                 self.interrupt_bbr(path.now);
@@ -274,6 +277,7 @@ impl Controller for Steady {
                 self.paused = None;
                 if self.window.in_slow_start() {
                     self.stage = Stage::Start;
+                    self.go_on_doubling();
                 } else {
                     self.follow_from(path.now + self.known.base());
                 }

@@ -10,13 +10,18 @@ const FLAT: u32 = 3;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Again {
     Never,
-    /// It does, with the longest round trip before, and the fastest that arrived and the intervals since then.
+    /// It does, with the longest round trip and the window before, if that tells something and this is of use, and the fastest that arrived
+    /// and the intervals since then.
     Is {
-        longest: Span,
+        longest: Option<Span>,
+        before: Option<f64>,
         fastest: f64,
         flat: u32,
     },
-    Was,
+    /// It did, and round trips before told whose the queue is, or not.
+    Was {
+        told: bool,
+    },
 }
 
 impl Again {
@@ -25,23 +30,47 @@ impl Again {
         matches!(self, Self::Never)
     }
 
-    /// It does, and no round trip was longer than that.
-    pub(super) const fn begin(&mut self, longest: Span) {
-        *self = Self::Is { longest, fastest: 0.0, flat: 0 };
+    /// It does now.
+    pub(super) const fn goes_on(&self) -> bool {
+        matches!(self, Self::Is { .. })
+    }
+
+    /// Round trips before told whose the queue is at its end.
+    pub(super) const fn was_told(&self) -> bool {
+        matches!(self, Self::Was { told: true })
+    }
+
+    /// It does, and no round trip was longer than that, or nobody knows.
+    pub(super) const fn begin(&mut self, longest: Option<Span>, before: Option<f64>) {
+        *self = Self::Is { longest, before, fastest: 0.0, flat: 0 };
+    }
+
+    /// There was no reason for it. Gives the window before.
+    pub(super) const fn take_back(&mut self) -> Option<f64> {
+        let Self::Is { before: Some(before), .. } = *self else { return None };
+        *self = Self::Never;
+        Some(before)
+    }
+
+    /// The window became smaller: what arrived before is of no account.
+    pub(super) const fn shrink(&mut self) {
+        if let Self::Is { before, fastest, flat, .. } = self {
+            (*before, *fastest, *flat) = (None, 0.0, 0);
+        }
     }
 
     /// An interval ended with this shortest round trip, in which so much arrived, and slow start goes on or not. True if it has filled
     /// the queue by itself.
     pub(super) fn look(&mut self, trip: Span, rate: f64, goes_on: bool) -> bool {
-        let Self::Is { longest, fastest, flat } = self else { return false };
+        let Self::Is { longest, fastest, flat, .. } = self else { return false };
         if rate > GROWS * *fastest {
             (*fastest, *flat) = (rate, 0);
         } else {
             *flat += 1;
         }
-        let is_full = goes_on && (trip >= *longest || *flat >= FLAT);
+        let is_full = goes_on && (longest.is_some_and(|longest| trip >= longest) || *flat >= FLAT);
         if is_full || !goes_on {
-            *self = Self::Was;
+            *self = Self::Was { told: longest.is_some() };
         }
         is_full
     }
@@ -56,7 +85,7 @@ mod tests {
     fn begun() -> Again {
         let mut again = Again::Never;
         assert!(again.may_begin());
-        again.begin(LONGEST);
+        again.begin(Some(LONGEST), None);
         again
     }
 

@@ -4,6 +4,8 @@
 
 use bentpipe_units::{Instant, Span};
 
+/// Over paths that seem shorter a contest gives who comes late enough.
+pub(super) const FAR: Span = Span::from_millis(400);
 /// Shorter paths make parts equal within seconds by themselves.
 pub(super) const LONG: Span = Span::from_millis(150);
 /// Whoever had this part of what the path carried for so many intervals was alone, and has company with less.
@@ -14,6 +16,9 @@ const LASTS: u32 = 3;
 /// No room is left any more once it had no more than this part of it for so many intervals.
 const MORE: f64 = 0.55;
 const EVEN: u32 = 4;
+/// Who has this part of what the path carries has enough, and who has that is alone.
+const ENOUGH: f64 = 1.0 / 3.0;
+const MOST: f64 = 3.0 / 4.0;
 /// The others have gone when the queue was empty for so many intervals.
 const GONE: u32 = 8;
 /// Room that nobody took is not left again for so long, each time for twice as long.
@@ -43,6 +48,8 @@ pub(super) struct Company {
     is_certain: bool,
     /// Bytes a second that the path was found to carry for all together, if it is known.
     carries: Option<f64>,
+    /// Somebody looks for that.
+    is_looked_for: bool,
     /// Intervals with all that the path carried at best.
     alone: u32,
     /// Intervals with less, though the window filled the path.
@@ -65,6 +72,7 @@ impl Default for Company {
             others: Others::None,
             is_certain: false,
             carries: None,
+            is_looked_for: false,
             alone: 0,
             less: 0,
             even: 0,
@@ -113,11 +121,21 @@ impl Company {
     /// The path was found to carry so much for all together. That a jump to it lost too much is what others do as well.
     pub(super) fn find(&mut self, carries: Option<f64>) {
         self.carries = carries.or(self.carries);
+        self.is_looked_for = true;
     }
 
-    /// Who has that rate has half of the path, as far as is known.
-    pub(super) fn is_half(&self, rate: f64) -> bool {
-        self.carries.is_some_and(|all| rate >= all / 2.0)
+    /// Who has that rate has enough of the path, or little, as far as is known.
+    pub(super) fn has_enough(&self, rate: f64) -> bool {
+        self.carries.is_some_and(|all| rate >= all * ENOUGH)
+    }
+
+    pub(super) fn has_little(&self, rate: f64) -> bool {
+        self.carries.is_some_and(|all| rate < all * ENOUGH)
+    }
+
+    /// Who has that rate has nearly all of the path. Where nobody looks for what it carries that cannot be told.
+    pub(super) fn has_most(&self, rate: f64) -> bool {
+        self.carries.map_or(!self.is_looked_for, |all| rate > all * MOST)
     }
 
     /// The window that fills a path of that length, if it is known.
@@ -139,6 +157,11 @@ impl Company {
     /// The path has come to carry less: what it carried before tells nothing.
     pub(super) fn forget(&mut self) {
         self.found(Others::None);
+    }
+
+    /// They were, for certain.
+    pub(super) fn are_older_for_certain(&self) -> bool {
+        self.is_certain && self.others == Others::Older
     }
 
     /// What arrives tells nothing for a moment.
@@ -243,5 +266,18 @@ mod tests {
         company.meet();
         assert_eq!(after(&mut company, &[(1.0, 99)]), Others::Older);
         assert_eq!(after(&mut company, &[(1.0, 1)]), Others::Equal);
+    }
+
+    #[test]
+    fn a_third_of_what_the_path_carries_is_enough_and_three_quarters_are_nearly_all() {
+        let mut company = Company::default();
+        assert!(company.has_most(1.0), "nobody looks for what it carries");
+        company.find(None);
+        assert!(!company.has_most(1.0) && !company.has_enough(1.0) && !company.has_little(1.0));
+        company.find(Some(9.0));
+        assert!(company.has_little(2.9) && company.has_enough(3.0) && !company.has_most(6.7));
+        assert!(company.has_most(6.8));
+        company.find(None);
+        assert!(company.has_most(6.8), "that a jump lost too much is what others do as well");
     }
 }

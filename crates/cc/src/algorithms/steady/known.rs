@@ -3,6 +3,7 @@
 use bentpipe_units::{ByteCount, Instant, Span};
 
 use super::arrivals::{Arrivals, Interval};
+use super::company::FAR;
 use super::delay::{Delay, Queues};
 use super::noise::Noise;
 use crate::{Ack, PathView};
@@ -23,6 +24,8 @@ const OVERFLOW: f64 = 0.02;
 const OVERFLOW_AT_ONCE: f64 = 0.03;
 /// Round trips that fall by one part in so many below the shortest of all so far show that others filled the queue.
 const FULL_BEFORE: u64 = 8;
+/// Of somebody who begins nothing was heard for so many round trips.
+const SILENT: u64 = 2;
 /// For so many round trips after a pause the path may be another one than before.
 const RESUMES_FOR: u64 = 32;
 
@@ -121,6 +124,24 @@ impl Known {
     pub(super) fn is_found_shorter(&mut self, queues: Queues) -> bool {
         let longest = self.base() + queues.longest;
         self.delay.falls_by(self.base() / FULL_BEFORE, longest)
+    }
+
+    /// Somebody begins over a path that had this round trip without a queue not long ago.
+    pub(super) fn recall(&mut self, now: Instant, trip: Span) {
+        let begins = self.base().is_zero() || now.since(self.heard.0) > trip * SILENT;
+        if trip >= FAR && begins {
+            self.delay.recall(trip);
+        }
+    }
+
+    /// Whether somebody who began has found a queue of others, as nothing that was sent can have filled it. A first packet may be late by
+    /// itself, as where a link has to be asked for: those after it tell.
+    pub(super) fn found_queue(&mut self) -> Option<bool> {
+        let (nth, is_full) = self.delay.begun(FULL_BEFORE)?;
+        if nth == 1 && is_full {
+            self.delay.shorten();
+        }
+        (is_full == (nth == 1)).then_some(is_full)
     }
 
     /// The longest round trip of all.

@@ -5,61 +5,128 @@
 
 use bentpipe_units::{Instant, Span};
 
-use super::company::{LONG, Others};
+use super::company::{FAR, LONG, Others};
 use super::delay::Queues;
-use super::{BETA, Stage, Steady};
+use super::{BETA, Shows, Stage, Steady};
 use crate::PathView;
 
-/// Over shorter paths, as long as they seem then, a contest gives who comes late enough.
-const FAR: Span = Span::from_millis(400);
+/// Losses of less than this part do not stop who has little.
+const BORNE: f64 = 0.5;
+/// Who finds a queue of others takes this part of what the path carries at first.
+const FIRST: f64 = 0.6;
 
 impl Steady {
     /// An interval ended with these queues.
     pub(super) fn look_for_older(&mut self, now: Instant, queues: Queues) {
-        let base = self.known.base();
         let is_shorter = self.known.is_found_shorter(queues);
+        let found_queue = self.known.found_queue();
+        let base = self.known.base();
         if base < FAR {
             return;
         }
-        if is_shorter && self.known.interval().limited && !self.known.has_resumed(now) {
-            let has_less = !self.came_late() && !self.company.is_half(self.known.interval().rate);
-            self.company.meet_for_certain();
-            self.rivals.leave(now);
-            // What it jumped to was for the longer path.
-            if let Some(fills) = self.company.fills(base) {
-                self.window.set(self.window.cwnd().min(fills));
+        let interval = self.known.interval();
+        match found_queue {
+            Some(true) => self.begin_behind(base),
+            Some(false) => self.begin_alone(now),
+            None if self.company.has_most(interval.rate) => self.forget_older(),
+            None if is_shorter && interval.limited && !self.known.has_resumed(now) => {
+                let has_less = !self.came_late() && !self.company.has_enough(interval.rate);
+                self.company.meet_for_certain();
+                // What it jumped to was for the longer path.
+                if let Some(fills) = self.company.fills(base) {
+                    self.window.set(self.window.cwnd().min(fills));
+                }
+                let is_led = matches!(self.stage, Stage::Contends { .. } | Stage::LikeBbr { .. });
+                if has_less && !is_led && self.again.may_begin() {
+                    self.start_again(Some(self.known.longest()), None);
+                }
             }
-            let is_led = matches!(self.stage, Stage::Contends { .. } | Stage::LikeBbr { .. });
-            if has_less && !is_led && self.again.may_begin() {
-                self.start_again();
-            }
+            None => {}
+        }
+    }
+
+    /// The first packets found a queue that nothing of this sender had filled. A jump to all that the path carries does not fit beside it.
+    fn begin_behind(&mut self, base: Span) {
+        self.company.meet_for_certain();
+        // What is known of a jump too far may have come with the first acknowledgement.
+        let begins =
+            matches!(self.stage, Stage::Start | Stage::Follows { .. } | Stage::Settles { .. });
+        if !begins || !self.again.may_begin() {
+            return;
+        }
+        let before = self.window.cwnd();
+        if let Some(fills) = self.company.fills(base) {
+            self.window.set(before.min(FIRST * fills));
+        }
+        self.start_again(None, Some(before));
+    }
+
+    /// Those after them found none.
+    fn begin_alone(&mut self, now: Instant) {
+        if let Some(before) = self.again.take_back() {
+            self.company.forget();
+            self.window.set(before);
+            self.follow_from(now);
+        }
+    }
+
+    /// Next to nothing is left of the path that others could have.
+    fn forget_older(&mut self) {
+        if self.company.are_older_for_certain() {
+            self.company.forget();
+            self.rivals.forget();
         }
     }
 
     /// The window doubles until something is lost: round trips grow with the queue of the others. Once only, and no longer than more
-    /// arrives and round trips are no longer than with their queue: else the queue is this sender's own.
-    fn start_again(&mut self) {
+    /// arrives and round trips are no longer than with their queue, if they were ever without it: else the queue is this sender's own.
+    fn start_again(&mut self, longest: Option<Span>, before: Option<f64>) {
         self.window.set_ssthresh(f64::INFINITY);
         self.start.end();
-        self.again.begin(self.known.longest());
+        self.again.begin(longest, before);
         self.stage = Stage::Start;
     }
 
-    /// Whether slow start that began again has filled the queue by itself.
-    pub(super) fn has_filled(&mut self, queue: Span) -> bool {
-        let (trip, rate) = (self.known.base() + queue, self.known.interval().rate);
-        let is_full = self.again.look(trip, rate, matches!(self.stage, Stage::Start));
-        if is_full {
-            self.company.forget();
-            self.rivals.forget();
+    /// A jump was too far beside the others: slow start that began again goes on from what it has left.
+    pub(super) fn go_on_doubling(&mut self) {
+        if self.again.goes_on() {
+            self.window.set_ssthresh(f64::INFINITY);
+            self.again.shrink();
         }
-        is_full
     }
 
-    /// It has doubled for a while since the path is full: what it was is of no account.
-    pub(super) fn stop_doubling(&mut self, queue: Span) {
+    /// Whether slow start that began again has doubled for long enough.
+    pub(super) fn has_filled(&mut self, queue: Span) -> bool {
+        let (trip, rate) = (self.known.base() + queue, self.known.interval().rate);
+        let goes_on = matches!(self.stage, Stage::Start);
+        let has_part = self.again.goes_on() && self.has_part();
+        let is_alone = self.again.goes_on() && self.company.has_most(rate);
+        self.again.look(trip, rate, goes_on) || has_part || is_alone
+    }
+
+    /// The window is as large a part of what the path carries in round trips of now as one that begins has.
+    fn has_part(&self) -> bool {
+        let fills = self.company.fills(self.known.base() + self.known.latest_queue());
+        fills.is_some_and(|fills| self.window.cwnd() >= FIRST * fills)
+    }
+
+    /// It has doubled for a while since the path is full: what it was is of no account, if the queue is its own.
+    pub(super) fn stop_doubling(&mut self, path: &PathView, queue: Span) {
+        if !self.again.was_told() && !self.company.has_most(self.known.interval().rate) {
+            self.shows = Shows::Later(0);
+            return self.contend(path.now);
+        }
+        self.company.forget();
+        self.rivals.forget();
         let left = self.known.fitting().min(self.known.part(queue) * self.window.cwnd());
         self.cut_to(left, left, 0);
+    }
+
+    /// Losses do not end slow start beside others who have nearly all: they have as many.
+    pub(super) fn bears_losses(&self) -> bool {
+        let interval = self.known.interval();
+        let few = interval.lost.is_none_or(|lost| lost < BORNE);
+        self.again.goes_on() && self.came_late() && few && self.company.has_little(interval.rate)
     }
 
     /// Others were there before over a long path.
@@ -70,102 +137,12 @@ impl Steady {
     /// Slow start ended by a loss beside others who fill the queue: it is no question of whose it is.
     pub(super) fn contend_from_start(&mut self, path: &PathView) {
         self.contend(path.now);
+        // What was lost until then says nothing of the window that is left.
+        self.shows = Shows::Later(0);
         self.contest.lose(self.window.segments());
         self.window.set(BETA * self.window.cwnd());
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use bentpipe_units::BitRate;
-
-    use crate::testing::{Link, Play};
-    use crate::{LossCause, Phase, Signal};
-
-    const CONTENDS: Phase = Phase::Other("contending");
-
-    /// A slow start that ended early, behind a queue of 600 ms that somebody else has in a path of 600 ms.
-    fn behind_a_full_queue() -> Play {
-        let mut play = Play::new("steady", &[("initial_ssthresh", 32.0)]);
-        play.set_rtt(1.2);
-        play.path.min_rtt = play.path.latest_rtt;
-        play.rounds(8);
-        assert_ne!(play.phase(), Phase::SlowStart);
-        play
-    }
-
-    #[test]
-    fn when_others_leave_room_slow_start_begins_again_and_their_return_does_not_end_it() {
-        let mut play = behind_a_full_queue();
-        let before = play.segments();
-        for rtt in [1.0, 0.9, 0.95, 1.0, 1.05] {
-            play.set_rtt(rtt);
-            play.round();
-        }
-        assert_eq!(play.phase(), Phase::SlowStart);
-        assert!(play.segments() > 8.0 * before, "{} of {before}", play.segments());
-    }
-
-    #[test]
-    fn the_loss_that_ends_it_begins_a_contest() {
-        let mut play = behind_a_full_queue();
-        for rtt in [1.0, 0.9, 1.05] {
-            play.set_rtt(rtt);
-            play.round();
-        }
-        let before = play.segments();
-        play.lose(LossCause::Nack);
-        assert_eq!(play.phase(), CONTENDS);
-        assert!((play.segments() / before - 0.85).abs() < 0.01, "{} of {before}", play.segments());
-    }
-
-    #[test]
-    fn round_trips_that_fall_by_little_or_over_a_short_path_show_nobody() {
-        for (full, empty) in [(0.66, 0.6), (0.1, 0.05)] {
-            let mut play = Play::new("steady", &[("initial_ssthresh", 32.0)]);
-            play.set_rtt(full);
-            play.path.min_rtt = play.path.latest_rtt;
-            play.rounds(8);
-            play.set_rtt(empty);
-            for _ in 0..4 {
-                play.round();
-                assert_ne!(play.phase(), Phase::SlowStart, "{full} s, then {empty} s");
-            }
-        }
-    }
-
-    #[test]
-    fn it_ends_as_soon_as_no_more_arrives_and_does_not_begin_again() {
-        // Somebody who had filled a part of a long queue has gone.
-        let mut link = Link::of(behind_a_full_queue(), 8e6, 0.6, 6e6);
-        let mut longest = 0f64;
-        for _ in 0..1200 {
-            link.run(0.05);
-            longest = longest.max(link.queue_seconds());
-        }
-        assert!(longest < 2.5, "{longest} s of 6 s");
-        assert!(link.queue_seconds() < 0.1, "{} s", link.queue_seconds());
-    }
-
-    #[test]
-    fn who_has_half_of_a_long_path_leaves_as_much_after_a_loss_as_cubic() {
-        // A segment has 8,000 bit, and a round trip takes some 1.1 s.
-        for (segments, left) in [(1.5, 0.7), (3.0, 0.85)] {
-            let mut play = behind_a_full_queue();
-            for rtt in [1.0, 0.9, 1.05, 1.1, 1.15] {
-                play.set_rtt(rtt);
-                play.round();
-            }
-            play.lose(LossCause::Nack);
-            assert_eq!(play.phase(), CONTENDS);
-            play.recovered();
-            play.rounds(3);
-            let before = play.segments();
-            let carries = BitRate::from_bps((8_000.0 * segments * before / 1.1) as u64);
-            play.signal(Signal::Capacity(Some(carries)));
-            play.lose(LossCause::Nack);
-            let part = play.segments() / before;
-            assert!((part - left).abs() < 0.01, "{part} of a window of a part of 1 / {segments}");
-        }
-    }
-}
+mod tests;

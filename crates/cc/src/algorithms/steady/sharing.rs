@@ -18,10 +18,12 @@ const SUDDEN: u64 = 4;
 /// Others fill the queue for so long at least, or so many round trips.
 const CONTENDS: Span = Span::from_secs(10);
 const CONTENDS_TRIPS: u64 = 12;
+/// They fill it for so many times as long where they were there before: to ask costs more than a queue that stands for a while if they go.
+const CONTENDS_OLDER: u64 = 3;
 /// Where they answer no loss, few change the window over a long path, as long as less than this is lost in the long run.
 const MOST_LOST: f64 = 0.1;
-/// What a loss leaves of a window that has half of a long path: others have CUBIC's part then.
-const BETA_OF_HALF: f64 = 0.7;
+/// What a loss leaves of a window that has enough of a long path: others have CUBIC's part then.
+const BETA_OF_ENOUGH: f64 = 0.7;
 /// After so long with BBR in the lead it is looked at anew whether they answer, as two of this kind take each other for BBR.
 const LASTS: Span = Span::from_secs(60);
 /// BBR does not lead again for so many round trips then, in which another of this kind finds out.
@@ -112,7 +114,8 @@ impl Steady {
     /// A loss that noise does not explain, beside others who have filled the queue for so long.
     pub(super) fn overflowed_beside(&mut self, path: &PathView, queue: Span, lasts: Span) {
         let cwnd = self.window.cwnd();
-        let long = CONTENDS.max(self.known.base() * CONTENDS_TRIPS);
+        let long = CONTENDS.max(self.known.base() * CONTENDS_TRIPS)
+            * if self.company.are_older_for_certain() { CONTENDS_OLDER } else { 1 };
         let recovers = self.contest.recovers_within(self.window.segments());
         self.rivals.lose(path.now, path.latest_rtt, recovers);
         let is_long = self.known.base() >= LONG;
@@ -128,8 +131,8 @@ impl Steady {
         }
         let fills = self.known.rate() * self.known.base().as_secs_f64();
         self.contest.lose(self.window.segments());
-        let left = if is_long && self.company.is_half(self.known.rate()) {
-            BETA_OF_HALF * cwnd
+        let left = if is_long && self.company.has_enough(self.known.rate()) {
+            BETA_OF_ENOUGH * cwnd
         } else {
             (BETA * cwnd).max(fills.min(cwnd))
         };

@@ -66,7 +66,7 @@ impl Steady {
         }
         let has_filled = self.has_filled(queue);
         match self.stage {
-            Stage::Start if has_filled => self.stop_doubling(queue),
+            Stage::Start if has_filled => self.stop_doubling(path, queue),
             Stage::Doubts { before } if !limited => {
                 self.window.set(before);
                 self.follow_from(path.now);
@@ -84,7 +84,11 @@ impl Steady {
                 (self.shows, self.run) = (Shows::Later(0), None);
                 self.stage = Stage::Doubts { before: cwnd };
             }
-            _ if all_shows && self.known.is_hopeless() && self.known.exceeds(cwnd) => {
+            _ if all_shows
+                && !self.again.goes_on()
+                && self.known.is_hopeless()
+                && self.known.exceeds(cwnd) =>
+            {
                 let failures = self.expected_failures(path.now);
                 self.cut_to(self.known.fitting().max(cwnd / 2.0), cwnd, failures);
             }
@@ -177,7 +181,7 @@ impl Steady {
             // Those who came take first what is left.
             Others::Newer => return self.window.add(self.equal_step()),
             Others::Equal => (missing, FASTEST_BESIDE),
-            Others::Older if self.company.is_half(self.known.interval().rate) => {
+            Others::Older if self.company.has_enough(self.known.interval().rate) => {
                 (missing, FASTEST_BESIDE)
             }
             Others::Older => (FASTEST, FASTEST),
