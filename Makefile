@@ -13,11 +13,11 @@ build-debug = @[ $(BUILT) = yes ] || $(CARGO) build --locked -p bentpipe-cli
 .PHONY: page test-page bench-page deny dist demo test test-python storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint msrv docs site fmt setup programs clean
 
 # Four protocols over three links: a table on the terminal, figures on a page, opened where there is a display. Only what it
-# needs is built, by a profile that is quick to build.
+# needs is built, by a profile that is quick to build, unless `BUILT=yes`: then it is the program of the tests.
 demo:
-	$(CARGO) build --profile demo --locked -p bentpipe-cli --no-default-features --features sim
+	@[ $(BUILT) = yes ] || $(CARGO) build --profile demo --locked -p bentpipe-cli --no-default-features --features sim
 	@mkdir -p $(OUT)
-	target/demo/bentpipe demo --out $(OUT)/demo.html
+	$(if $(filter yes,$(BUILT)),$(DEBUG),target/demo/bentpipe) demo --out $(OUT)/demo.html
 
 dist:
 	@sh .ci/page 'the program will have no `serve`'
