@@ -14,6 +14,7 @@ mod known;
 mod late;
 mod like_bbr;
 mod noise;
+mod recalled;
 mod rivals;
 mod sharing;
 mod steps;
@@ -267,9 +268,7 @@ impl Controller for Steady {
             }
             Signal::Capacity(found) => {
                 self.company.find(found.map(|found| found.rate.as_bps() as f64 / 8.0));
-                if let Some(found) = found {
-                    self.known.recall(path.now, found.round_trip);
-                }
+                self.known.recall(path.now, found.map(|found| found.round_trip));
             }
             Signal::Resume { window, ssthresh } => {
                 self.interrupt_bbr(path.now);
@@ -277,7 +276,6 @@ impl Controller for Steady {
                 self.paused = None;
                 if self.window.in_slow_start() {
                     self.stage = Stage::Start;
-                    self.go_on_doubling();
                 } else {
                     self.follow_from(path.now + self.known.base());
                 }

@@ -10,11 +10,9 @@ const FLAT: u32 = 3;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Again {
     Never,
-    /// It does, with the longest round trip and the window before, if that tells something and this is of use, and the fastest that arrived
-    /// and the intervals since then.
+    /// It does, with the longest round trip before, if that tells something, and the fastest that arrived and the intervals since then.
     Is {
         longest: Option<Span>,
-        before: Option<f64>,
         fastest: f64,
         flat: u32,
     },
@@ -41,28 +39,14 @@ impl Again {
     }
 
     /// It does, and no round trip was longer than that, or nobody knows.
-    pub(super) const fn begin(&mut self, longest: Option<Span>, before: Option<f64>) {
-        *self = Self::Is { longest, before, fastest: 0.0, flat: 0 };
-    }
-
-    /// There was no reason for it. Gives the window before.
-    pub(super) const fn take_back(&mut self) -> Option<f64> {
-        let Self::Is { before: Some(before), .. } = *self else { return None };
-        *self = Self::Never;
-        Some(before)
-    }
-
-    /// The window became smaller: what arrived before is of no account.
-    pub(super) const fn shrink(&mut self) {
-        if let Self::Is { before, fastest, flat, .. } = self {
-            (*before, *fastest, *flat) = (None, 0.0, 0);
-        }
+    pub(super) const fn begin(&mut self, longest: Option<Span>) {
+        *self = Self::Is { longest, fastest: 0.0, flat: 0 };
     }
 
     /// An interval ended with this shortest round trip, in which so much arrived, and slow start goes on or not. True if it has filled
     /// the queue by itself.
     pub(super) fn look(&mut self, trip: Span, rate: f64, goes_on: bool) -> bool {
-        let Self::Is { longest, fastest, flat, .. } = self else { return false };
+        let Self::Is { longest, fastest, flat } = self else { return false };
         if rate > GROWS * *fastest {
             (*fastest, *flat) = (rate, 0);
         } else {
@@ -85,7 +69,7 @@ mod tests {
     fn begun() -> Again {
         let mut again = Again::Never;
         assert!(again.may_begin());
-        again.begin(Some(LONGEST), None);
+        again.begin(Some(LONGEST));
         again
     }
 

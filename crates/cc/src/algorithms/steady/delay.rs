@@ -15,9 +15,6 @@ const TARGET_MOST: Span = Span::from_millis(25);
 const SMOOTH: u64 = 4;
 /// Queues that differ by this part of the target are the same.
 const SAME_SHARE: u64 = 4;
-/// Somebody has begun after so many.
-const BEGINS: u32 = 2;
-
 /// The queues of a stretch of time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queues {
@@ -39,8 +36,6 @@ pub(super) struct Delay {
     before: Span,
     still: u32,
     difference: Span,
-    /// The round trip not long ago of a path over which somebody begins, and the intervals since then.
-    recalled: Option<(Span, u32)>,
 }
 
 impl Delay {
@@ -57,26 +52,16 @@ impl Delay {
         self.longest = self.longest.max(latest);
     }
 
-    /// Somebody begins over a path that had this round trip without a queue not long ago.
-    pub(super) const fn recall(&mut self, trip: Span) {
-        // What was measured before is not of now.
-        (self.now, self.recalled) = (None, Some((trip, 0)));
+    /// What was measured in the interval of now is not of now.
+    pub(super) const fn forget_interval(&mut self) {
+        self.now = None;
     }
 
-    /// The how manyth interval ended last since somebody began, and whether its shortest round trip was longer than the path by one part in
-    /// so many, if it is one of the first.
-    pub(super) fn begun(&mut self, part: u64) -> Option<(u32, bool)> {
-        let (trip, before) = self.recalled?;
-        let nth = before + 1;
-        self.recalled = (nth < BEGINS).then_some((trip, nth));
-        Some((nth, self.base() + self.before > trip + trip / part))
-    }
-
-    /// The path is as long as it was not long ago: the rest is a queue.
-    pub(super) fn shorten(&mut self) {
-        let Some((trip, _)) = self.recalled.filter(|(trip, _)| *trip < self.base()) else { return };
-        self.before = self.before + (self.base() - trip);
-        self.base = Some(trip);
+    /// The path is no longer than that: the rest is a queue.
+    pub(super) fn shorten_to(&mut self, trip: Span) {
+        let longer = self.base().saturating_sub(trip);
+        self.before = self.before + longer;
+        self.base = self.base.map(|base| base - longer);
     }
 
     /// Whether all round trips of the interval that ended last are shorter by more than that than any was when this was so last, or

@@ -6,6 +6,7 @@ use super::arrivals::{Arrivals, Interval};
 use super::company::FAR;
 use super::delay::{Delay, Queues};
 use super::noise::Noise;
+use super::recalled::Recalled;
 use crate::{Ack, PathView};
 
 /// What is under way for each byte that arrives in a round trip: reports come a few times in one, and what is lost has its
@@ -35,6 +36,7 @@ pub(super) struct Known {
     arrivals: Arrivals,
     delay: Delay,
     noise: Noise,
+    recalled: Recalled,
     /// The interval that ended last.
     interval: Interval,
     /// When something arrived last, and whether the window was the limit then.
@@ -126,22 +128,29 @@ impl Known {
         self.delay.falls_by(self.base() / FULL_BEFORE, longest)
     }
 
-    /// Somebody begins over a path that had this round trip without a queue not long ago.
-    pub(super) fn recall(&mut self, now: Instant, trip: Span) {
+    /// Somebody sends, or begins to, over a path that has this round trip without a queue; or what was known of the path is not so.
+    pub(super) fn recall(&mut self, now: Instant, trip: Option<Span>) {
+        let Some(trip) = trip else { return self.recalled.refute(now) };
         let begins = self.base().is_zero() || now.since(self.heard.0) > trip * SILENT;
         if trip >= FAR && begins {
-            self.delay.recall(trip);
+            self.recalled.begin(now, trip);
+            self.delay.forget_interval();
         }
     }
 
-    /// Whether somebody who began has found a queue of others, as nothing that was sent can have filled it. A first packet may be late by
-    /// itself, as where a link has to be asked for: those after it tell.
-    pub(super) fn found_queue(&mut self) -> Option<bool> {
-        let (nth, is_full) = self.delay.begun(FULL_BEFORE)?;
-        if nth == 1 && is_full {
-            self.delay.shorten();
+    /// Somebody has just begun: what arrived is less than what the path carries.
+    pub(super) fn begins(&self) -> bool {
+        self.recalled.begins()
+    }
+
+    /// Whether somebody who began found the queue of others. The path is as long as it was without it then.
+    pub(super) fn found_queue(&mut self) -> bool {
+        let shortest = self.base() + self.delay.latest();
+        let trip = self.recalled.look(shortest);
+        if let Some(trip) = trip {
+            self.delay.shorten_to(trip);
         }
-        (is_full == (nth == 1)).then_some(is_full)
+        trip.is_some()
     }
 
     /// The longest round trip of all.

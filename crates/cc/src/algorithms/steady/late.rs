@@ -12,8 +12,8 @@ use crate::PathView;
 
 /// Losses of less than this part do not stop who has little.
 const BORNE: f64 = 0.5;
-/// Who finds a queue of others takes this part of what the path carries at first.
-const FIRST: f64 = 0.6;
+/// Who came to a queue of others doubles up to this part of what the path carries.
+const PART: f64 = 0.6;
 
 impl Steady {
     /// An interval ended with these queues.
@@ -25,48 +25,32 @@ impl Steady {
             return;
         }
         let interval = self.known.interval();
-        match found_queue {
-            Some(true) => self.begin_behind(base),
-            Some(false) => self.begin_alone(now),
-            None if self.company.has_most(interval.rate) => self.forget_older(),
-            None if is_shorter && interval.limited && !self.known.has_resumed(now) => {
-                let has_less = !self.came_late() && !self.company.has_enough(interval.rate);
-                self.company.meet_for_certain();
-                // What it jumped to was for the longer path.
-                if let Some(fills) = self.company.fills(base) {
-                    self.window.set(self.window.cwnd().min(fills));
-                }
-                let is_led = matches!(self.stage, Stage::Contends { .. } | Stage::LikeBbr { .. });
-                if has_less && !is_led && self.again.may_begin() {
-                    self.start_again(Some(self.known.longest()), None);
-                }
+        if found_queue {
+            return self.begin_behind();
+        }
+        if self.company.has_most(interval.rate) {
+            return self.forget_older();
+        }
+        if is_shorter && interval.limited && !self.known.has_resumed(now) {
+            let has_less = !self.came_late() && !self.company.has_enough(interval.rate);
+            self.company.meet_for_certain();
+            // What it jumped to was for the longer path.
+            if let Some(fills) = self.company.fills(base) {
+                self.window.set(self.window.cwnd().min(fills));
             }
-            None => {}
+            let is_led = matches!(self.stage, Stage::Contends { .. } | Stage::LikeBbr { .. });
+            if has_less && !is_led && self.again.may_begin() {
+                self.start_again(Some(self.known.longest()));
+            }
         }
     }
 
-    /// The first packets found a queue that nothing of this sender had filled. A jump to all that the path carries does not fit beside it.
-    fn begin_behind(&mut self, base: Span) {
+    /// The first packets found a queue that nothing of this sender had filled, and a jump to all that the path carries was lost in it.
+    fn begin_behind(&mut self) {
         self.company.meet_for_certain();
-        // What is known of a jump too far may have come with the first acknowledgement.
-        let begins =
-            matches!(self.stage, Stage::Start | Stage::Follows { .. } | Stage::Settles { .. });
-        if !begins || !self.again.may_begin() {
-            return;
-        }
-        let before = self.window.cwnd();
-        if let Some(fills) = self.company.fills(base) {
-            self.window.set(before.min(FIRST * fills));
-        }
-        self.start_again(None, Some(before));
-    }
-
-    /// Those after them found none.
-    fn begin_alone(&mut self, now: Instant) {
-        if let Some(before) = self.again.take_back() {
-            self.company.forget();
-            self.window.set(before);
-            self.follow_from(now);
+        let is_led = matches!(self.stage, Stage::Contends { .. } | Stage::LikeBbr { .. });
+        if !is_led && self.again.may_begin() {
+            self.start_again(None);
         }
     }
 
@@ -80,19 +64,11 @@ impl Steady {
 
     /// The window doubles until something is lost: round trips grow with the queue of the others. Once only, and no longer than more
     /// arrives and round trips are no longer than with their queue, if they were ever without it: else the queue is this sender's own.
-    fn start_again(&mut self, longest: Option<Span>, before: Option<f64>) {
+    fn start_again(&mut self, longest: Option<Span>) {
         self.window.set_ssthresh(f64::INFINITY);
         self.start.end();
-        self.again.begin(longest, before);
+        self.again.begin(longest);
         self.stage = Stage::Start;
-    }
-
-    /// A jump was too far beside the others: slow start that began again goes on from what it has left.
-    pub(super) fn go_on_doubling(&mut self) {
-        if self.again.goes_on() {
-            self.window.set_ssthresh(f64::INFINITY);
-            self.again.shrink();
-        }
     }
 
     /// Whether slow start that began again has doubled for long enough.
@@ -104,10 +80,10 @@ impl Steady {
         self.again.look(trip, rate, goes_on) || has_part || is_alone
     }
 
-    /// The window is as large a part of what the path carries in round trips of now as one that begins has.
+    /// The window is a fair part of what the path carries in round trips of now.
     fn has_part(&self) -> bool {
         let fills = self.company.fills(self.known.base() + self.known.latest_queue());
-        fills.is_some_and(|fills| self.window.cwnd() >= FIRST * fills)
+        fills.is_some_and(|fills| self.window.cwnd() >= PART * fills)
     }
 
     /// It has doubled for a while since the path is full: what it was is of no account, if the queue is its own.

@@ -53,7 +53,8 @@ impl Steady {
         let sent = self.known.interval().sent;
         let [all_shows, shows] = sent.map(|sent| self.shows.what_left(sent));
         let limited = self.known.interval().limited;
-        let sheds = limited && self.known.is_deep(queue) && self.known.exceeds(cwnd);
+        let is_deep = !self.known.begins() && self.known.is_deep(queue);
+        let sheds = limited && is_deep && self.known.exceeds(cwnd);
         self.look_for_others(queue, sheds);
         self.look_for_older(path.now, queues);
         self.look_for_traces(path.now, queue);
