@@ -2,6 +2,7 @@
 //!
 //! It has taken their queue for the length of the path, so that its packets seem to have none, and has next to nothing of the path when
 //! the first of them is lost. When they leave room the path turns out to be shorter than it ever was, which shows that they were there.
+//! Where packet trains had found out how long the path is, a jump that is lost behind long round trips shows it at once.
 
 use bentpipe_units::{Instant, Span};
 
