@@ -133,7 +133,7 @@ impl Company {
         self.carries.is_some_and(|all| rate < all * ENOUGH)
     }
 
-    /// Who has that rate has nearly all of the path. Where nobody looks for what it carries that cannot be told.
+    /// Who has that rate has nearly all of the path. Where nobody looks for what it carries everybody counts as alone.
     pub(super) fn has_most(&self, rate: f64) -> bool {
         self.carries.map_or(!self.is_looked_for, |all| rate > all * MOST)
     }

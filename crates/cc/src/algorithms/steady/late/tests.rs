@@ -20,18 +20,26 @@ fn behind_a_full_queue() -> Play {
 /// long in somebody else's queue.
 fn begins_behind(queue: f64) -> Play {
     let mut play = Play::new("steady", &[]);
+    jump_behind(&mut play, queue);
+    lose_jump(&mut play);
+    play
+}
+
+fn jump_behind(play: &mut Play, queue: f64) {
     let window = play.bytes(1_250);
     play.wait(60.0);
     play.signal(Signal::Capacity(Some(known(BitRate::from_bps(16_666_667)))));
     play.signal(Signal::Resume { window, ssthresh: Some(window) });
     play.set_rtt(0.6 + queue);
     play.path.min_rtt = play.path.latest_rtt;
-    arrive(&mut play, 50, 0.1);
+    arrive(play, 50, 0.1);
+}
+
+fn lose_jump(play: &mut Play) {
     play.signal(Signal::Capacity(None));
     let (window, ssthresh) = (play.bytes(30), Some(play.bytes(42)));
     play.signal(Signal::Resume { window, ssthresh });
-    arrive(&mut play, 50, 1.3);
-    play
+    arrive(play, 50, 1.3);
 }
 
 /// So many segments arrive in a second, for a while.
@@ -189,4 +197,29 @@ fn where_nobody_looks_for_what_the_path_carries_nobody_is_found() {
         play.round();
         assert_ne!(play.phase(), Phase::SlowStart, "{rtt} s");
     }
+}
+
+#[test]
+fn those_who_were_there_for_certain_are_not_asked_about_before_half_a_minute() {
+    let mut play = begins_behind(0.6);
+    arrive(&mut play, 50, 3.0);
+    for rtt in [1.1, 1.2].into_iter().cycle().take(13) {
+        play.set_rtt(rtt);
+        arrive(&mut play, 50, 1.2);
+    }
+    assert_eq!(play.phase(), CONTENDS);
+    play.lose(LossCause::Nack);
+    assert_eq!(play.phase(), CONTENDS);
+}
+
+#[test]
+fn a_path_that_was_in_use_before_keeps_its_window_until_it_is_known_what_its_jump_lost() {
+    let mut play = Play::new("steady", &[("initial_ssthresh", 2.0)]);
+    play.set_rtt(0.6);
+    play.path.min_rtt = play.path.latest_rtt;
+    arrive(&mut play, 50, 1.0);
+    jump_behind(&mut play, 0.6);
+    assert!(play.segments() > 300.0, "{}", play.segments());
+    lose_jump(&mut play);
+    assert_eq!(play.phase(), Phase::SlowStart);
 }
