@@ -12,8 +12,9 @@ use std::process::{Command, Output, Stdio};
 use std::thread::JoinHandle;
 
 use rustix::process::{Pid, Signal, kill_process};
+use tokio::time::Instant;
 
-use namespaces::{Host, can_make_namespaces, inside, ip, until};
+use namespaces::{Host, TIMEOUT, can_make_namespaces, inside, ip, until};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bentpipe");
 /// What the world says.
@@ -61,6 +62,13 @@ impl Home {
         })
     }
 
+    /// The host is what it was, sooner or later.
+    fn comes_back_to(&self, before: &str) {
+        let began = Instant::now();
+        while self.state() != before && began.elapsed() < TIMEOUT {}
+        assert_eq!(self.state(), before);
+    }
+
     /// What the host has of rules and devices, and whether it forwards.
     fn state(&self) -> String {
         inside(self.host.id(), || {
@@ -69,7 +77,17 @@ impl Home {
                 String::from_utf8(output.expect("it runs").stdout).expect("text")
             };
             let forwards = fs::read_to_string("/proc/sys/net/ipv4/ip_forward").expect("a switch");
-            said(&["nft", "list", "ruleset"]) + &said(&["ip", "-br", "address"]) + &forwards
+            // A device may still be on its way up, and get the address by which only its neighbours know it.
+            let devices: Vec<String> = said(&["ip", "-br", "address"])
+                .lines()
+                .map(|line| {
+                    let mut words = line.split_whitespace();
+                    let name = words.next().unwrap_or_default();
+                    let addresses = words.skip(1).filter(|address| !address.starts_with("fe80:"));
+                    addresses.fold(format!("{name}\n"), |all, address| all + address + "\n")
+                })
+                .collect();
+            said(&["nft", "list", "ruleset"]) + &devices.concat() + &forwards
         })
     }
 }
@@ -145,7 +163,7 @@ fn the_exit_code_is_that_of_the_command_and_two_at_a_time_do_not_meet() {
     });
     let codes = both.map(|mut child| child.wait().expect("it ends").code());
     assert_eq!(codes, [Some(7), Some(9)]);
-    until(|| (home.state() == before).then_some(()));
+    home.comes_back_to(&before);
 }
 
 #[test]
@@ -163,7 +181,7 @@ fn nothing_is_left_on_the_host_after_a_kill() {
     until(|| home.state().contains("masquerade").then_some(()));
     kill_process(Pid::from_child(&running), Signal::KILL).expect("killed");
     running.wait().expect("it ends");
-    until(|| (home.state() == before).then_some(()));
+    home.comes_back_to(&before);
 }
 
 #[test]
@@ -185,7 +203,7 @@ fn of_two_that_overlap_the_last_one_stops_forwarding() {
     let mut second = start("4");
     first.wait().expect("it ends");
     second.wait().expect("it ends");
-    until(|| (home.state() == before).then_some(()));
+    home.comes_back_to(&before);
 }
 
 #[test]
@@ -213,7 +231,7 @@ fn a_signal_while_it_starts_leaves_nothing_on_the_host() {
         until(|| home.state().contains("masquerade").then_some(()));
         kill_process(Pid::from_child(&running), signal).expect("killed");
         running.wait().expect("it ends");
-        until(|| (home.state() == before).then_some(()));
+        home.comes_back_to(&before);
     }
 }
 
