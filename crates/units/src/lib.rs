@@ -17,6 +17,7 @@
 //! ```
 
 mod analog;
+mod one_way;
 mod parse;
 mod rate;
 mod seq;
@@ -25,6 +26,7 @@ mod time;
 mod written;
 
 pub use analog::{Decibels, Degrees, Gigahertz, Km, Percent, RainRate, Speed};
+pub use one_way::OneWayDelay;
 pub use parse::ParseUnitError;
 pub use rate::{BitRate, ByteCount};
 pub use seq::Seq32;
