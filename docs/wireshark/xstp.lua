@@ -153,6 +153,7 @@ local a = {
   }),
   flags = ProtoField.uint8("bentpipe.flags", "Flags", base.HEX),
   low = ProtoField.uint24("bentpipe.seq", "N(S), lower 24 bits"),
+  received = ProtoField.uint24("bentpipe.received_at", "When the POLL came (100 µs, lower 24 bits)"),
   gaps = ProtoField.uint16("bentpipe.gaps", "Number of gaps"),
 }
 assoc.fields = a
@@ -178,11 +179,12 @@ local function number(buffer, at, limit)
 end
 
 -- The report of a compressed header at `at`; returns where it ends, or nothing if it is cut.
-local function compact_report(buffer, tree, at, limit, is_stat)
-  local fixed = is_stat and 10 or 6
+local function compact_report(buffer, tree, at, limit, is_stat, is_timed)
+  local fixed = 6 + (is_stat and 4 or 0) + (is_timed and 3 or 0)
   if at + fixed > limit then return nil end
   tree:add(f.window, buffer(at, 2))
   if is_stat then tree:add(f.echo, buffer(at + 2, 4)) end
+  if is_timed then tree:add(a.received, buffer(at + 6, 3)) end
   tree:add(f.next, buffer(at + fixed - 4, 4))
   at = at + fixed
   local count, after = number(buffer, at, limit)
@@ -232,9 +234,11 @@ local function inside(buffer, pinfo, root, tree, at, limit)
     said = "POLL " .. said
   end
   if has(flags, 0x04) or has(flags, 0x08) then
-    at = compact_report(buffer, tree, at, limit, has(flags, 0x04))
+    local is_stat = has(flags, 0x04)
+    local is_timed = is_stat and has(flags, 0x08)
+    at = compact_report(buffer, tree, at, limit, is_stat, is_timed)
     if not at then return nil end
-    said = (has(flags, 0x04) and "STAT " or "USTAT ") .. said
+    said = (is_stat and "STAT " or "USTAT ") .. said
   end
   if has(flags, 0x80) then
     if at + 4 > limit then return nil end

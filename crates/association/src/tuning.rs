@@ -156,6 +156,7 @@ impl Tuning {
             adapt_payload: true,
             tail_copies: true,
             answer_copies: true,
+            receive_timestamps: true,
             snd_buf,
             unsent_limit: Some(UNSENT_LIMIT),
             rcv_buf,

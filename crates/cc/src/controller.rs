@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use bentpipe_units::{BitRate, ByteCount, Instant, Span};
+use bentpipe_units::{BitRate, ByteCount, Instant, OneWayDelay, Span};
 
 use crate::event::{Ack, Loss, Sent, Signal};
 
@@ -81,6 +81,8 @@ pub struct PathView {
     pub latest_rtt: Span,
     /// The smallest sample so far.
     pub min_rtt: Span,
+    /// How long the way back of the latest sample was, from a zero of its own; `None` where the receiver does not tell.
+    pub return_delay: Option<OneWayDelay>,
     /// Round trips counted by the sender since the connection began.
     pub round: u64,
     /// Bytes delivered since the connection began.

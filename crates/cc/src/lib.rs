@@ -79,6 +79,7 @@ mod family;
 mod hystart;
 mod probing;
 mod registry;
+mod return_path;
 mod row;
 mod shared;
 #[cfg(test)]
@@ -94,5 +95,6 @@ pub use controller::{
 pub use ensemble::{Ensemble, KnownPath};
 pub use event::{Ack, Loss, LossCause, QueueLevel, RateSample, Sent, Signal};
 pub use registry::{NameTaken, Registry, rows};
+pub use return_path::ReturnPath;
 pub use row::{Build, Builder, Parameter, Row};
 pub use shared::SharedState;

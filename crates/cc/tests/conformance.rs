@@ -148,6 +148,7 @@ fn first_path() -> PathView {
         srtt: Span::from_millis(600),
         latest_rtt: Span::from_millis(600),
         min_rtt: Span::from_millis(600),
+        return_delay: None,
         round: 0,
         delivered: ByteCount::ZERO,
         cwnd_limited: true,

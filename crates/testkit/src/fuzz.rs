@@ -170,6 +170,7 @@ pub fn xstp_seeds() -> Vec<Vec<u8>> {
         Some(Report {
             kind,
             ts_echo: if kind == ReportKind::Stat { 20_000 } else { 0 },
+            received_at: None,
             next: Seq32::new(3),
             more: false,
             gaps: ends.iter().map(|&(lower, upper)| Gap { lower, upper }).collect(),

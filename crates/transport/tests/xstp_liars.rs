@@ -29,7 +29,7 @@ fn reports() -> impl Strategy<Value = Report> {
                 at += hole + cached;
             }
             let kind = if stat { ReportKind::Stat } else { ReportKind::Ustat };
-            Report { kind, ts_echo, next, more, gaps }
+            Report { kind, ts_echo, received_at: None, next, more, gaps }
         },
     )
 }

@@ -542,7 +542,8 @@ fn retransmissions_leave_in_bursts_when_they_are_paced() {
 fn report(next: u32, gaps: &[(u16, u16)]) -> Flow {
     let gaps = gaps.iter().map(|&(lower, upper)| Gap { lower, upper }).collect();
     let next = bentpipe_units::Seq32::new(next);
-    let report = Report { kind: ReportKind::Ustat, ts_echo: 0, next, more: false, gaps };
+    let kind = ReportKind::Ustat;
+    let report = Report { kind, ts_echo: 0, received_at: None, next, more: false, gaps };
     Flow { report: Some(report), ..Flow::default() }
 }
 

@@ -1,6 +1,7 @@
 //! What the two ends of a tunnel say to each other.
 
 use bentpipe_units::{Seq32, Span};
+use bentpipe_wire::xstp::ReceiveTimestamp;
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 
 use crate::schedule::PATHS;
@@ -62,6 +63,8 @@ pub struct Report {
     pub next: Seq32,
     /// Time since that one came, in microseconds.
     pub held: u32,
+    /// The clock of the receiver then.
+    pub received_at: ReceiveTimestamp,
     /// What is missing before it, the newest first.
     pub missing: Vec<Range>,
 }
@@ -138,6 +141,7 @@ impl Report {
         out.put_u16(self.run);
         out.put_u32(self.next.get());
         out.put_u32(self.held);
+        self.received_at.put(out);
         for range in self.missing.iter().take(RANGES) {
             out.put_u16(range.before);
             out.put_u16(range.count);
@@ -149,6 +153,7 @@ impl Report {
         let run = bytes.try_get_u16().ok()?;
         let next = Seq32::new(bytes.try_get_u32().ok()?);
         let held = bytes.try_get_u32().ok()?;
+        let received_at = ReceiveTimestamp::take(&mut bytes)?;
         if bytes.len() > 4 * RANGES || !bytes.len().is_multiple_of(4) {
             return None;
         }
@@ -156,7 +161,7 @@ impl Report {
         while bytes.has_remaining() {
             missing.push(Range { before: bytes.get_u16(), count: bytes.get_u16() });
         }
-        Some(Self { run, next, held, missing })
+        Some(Self { run, next, held, received_at, missing })
     }
 
     /// Time since the highest number came.
@@ -178,7 +183,8 @@ mod tests {
         let shard = Bytes::from_static(b"shards");
         let parity = Parity { run: 9, seq: Seq32::new(7), of: 9, count: 3, index: 2, shard };
         let missing = vec![Range { before: 9, count: 2 }, Range { before: 400, count: 1 }];
-        let report = Report { run: 9, next: Seq32::new(3), held: 1 << 20, missing };
+        let (next, held, received_at) = (Seq32::new(3), 1 << 20, ReceiveTimestamp::from_ticks(77));
+        let report = Report { run: 9, next, held, received_at, missing };
         let write = |put: &dyn Fn(&mut BytesMut)| {
             let mut out = BytesMut::new();
             put(&mut out);

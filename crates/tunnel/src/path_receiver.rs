@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bentpipe_transport::xstp::receive_timestamp;
 use bentpipe_units::{Instant, Seq32, Span};
 use bytes::Bytes;
 
@@ -285,7 +286,8 @@ impl PathReceiver {
         }
         let held = now.since(self.newest_at).as_nanos() / 1_000;
         let held = u32::try_from(held).unwrap_or(u32::MAX);
-        Some(Report { run, next: Seq32::new(next as u32), held, missing })
+        let (next, received_at) = (Seq32::new(next as u32), receive_timestamp(self.newest_at));
+        Some(Report { run, next, held, received_at, missing })
     }
 
     /// When there is something to do without anything that comes.

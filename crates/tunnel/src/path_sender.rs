@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use bentpipe_transport::payload_size::PayloadSize;
+use bentpipe_transport::xstp::Received;
 use bentpipe_units::{Instant, Seq32, Span};
 use bytes::Bytes;
 
@@ -346,7 +347,8 @@ impl PathSender {
         }
         if let Some(member) = self.window.member() {
             if let Some(round_trip) = news.round_trip {
-                member.measured(now, round_trip);
+                let received = Received { at: report.received_at, held: report.held() };
+                member.measured(now, round_trip, received);
             }
             if let Some(oldest) = news.oldest {
                 member.lost(now, news.lost.bytes, news.lost.packets, oldest);

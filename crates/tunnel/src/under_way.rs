@@ -367,6 +367,8 @@ impl Block {
 
 #[cfg(test)]
 mod tests {
+    use bentpipe_wire::xstp::ReceiveTimestamp;
+
     use super::*;
     use crate::message::Range;
 
@@ -393,6 +395,7 @@ mod tests {
             run: 0,
             next: Seq32::new(next),
             held: 5_000,
+            received_at: ReceiveTimestamp::from_ticks(0),
             missing: missing.iter().map(range).collect(),
         }
     }
@@ -455,11 +458,8 @@ mod tests {
             assert_eq!((news.arrived, news.retransmit.len()), (Tally::default(), 0));
         }
         let missing = vec![Range { before: u16::MAX, count: u16::MAX }; 128];
-        under_way.report(
-            at(600),
-            &Report { run: 0, next: Seq32::new(13), held: u32::MAX, missing },
-            &terms(0),
-        );
+        let endless = Report { held: u32::MAX, missing, ..report(13, &[]) };
+        under_way.report(at(600), &endless, &terms(0));
     }
 
     #[test]

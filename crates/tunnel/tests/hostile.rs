@@ -5,6 +5,7 @@ use bentpipe_tunnel::{
 };
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bentpipe_wire::Ecn;
+use bentpipe_wire::xstp::ReceiveTimestamp;
 use bytes::Bytes;
 use proptest::prelude::*;
 
@@ -48,8 +49,11 @@ fn message() -> impl Strategy<Value = Message> {
         },
     );
     let range = (any::<u16>(), any::<u16>()).prop_map(|(before, count)| Range { before, count });
-    let report = (run(), seq(), any::<u32>(), prop::collection::vec(range, 0..9)).prop_map(
-        |(run, next, held, missing)| Message::Report(Report { run, next, held, missing }),
+    let report = (run(), seq(), any::<(u32, u32)>(), prop::collection::vec(range, 0..9)).prop_map(
+        |(run, next, (held, received_at), missing)| {
+            let received_at = ReceiveTimestamp::from_ticks(received_at);
+            Message::Report(Report { run, next, held, received_at, missing })
+        },
     );
     prop_oneof![4 => packet, 2 => parity, 2 => report]
 }

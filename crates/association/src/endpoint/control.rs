@@ -266,6 +266,7 @@ mod tests {
 
     use bentpipe_tunnel::Range;
     use bentpipe_units::Seq32;
+    use bentpipe_wire::xstp::ReceiveTimestamp;
 
     use super::super::capacity::Arrival;
     use super::*;
@@ -315,6 +316,7 @@ mod tests {
                 run: 1,
                 next: Seq32::new(4),
                 held: 5,
+                received_at: ReceiveTimestamp::from_ticks(6),
                 missing: vec![Range { before: 2, count: 1 }],
             })),
             Control::Shutdown,
@@ -325,6 +327,7 @@ mod tests {
             Control::CapacityReport(CapacityReport {
                 serial: 1 << 31,
                 held: 70_000,
+                received_at: ReceiveTimestamp::from_ticks(1 << 20),
                 arrivals: vec![
                     Arrival { index: 1, after: 0 },
                     Arrival { index: 0, after: 1 << 20 },

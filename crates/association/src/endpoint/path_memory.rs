@@ -31,7 +31,12 @@ impl PathRecord {
         let Self { rate, round_trip, seen } = self;
         let is_sane = !round_trip.is_zero() && round_trip <= LONGEST;
         let is_valid = calendar.checked_sub(seen).is_some_and(|age| age <= VALID);
-        (is_sane && is_valid).then_some(KnownPath { rate, round_trip, at_least: true })
+        (is_sane && is_valid).then_some(KnownPath {
+            rate,
+            round_trip,
+            at_least: true,
+            return_delay: None,
+        })
     }
 }
 

@@ -69,8 +69,8 @@ pub(crate) fn report(
 ) -> Vec<u8> {
     let gaps = gaps.iter().map(|&(lower, upper)| Gap { lower, upper }).collect();
     let kind = if echo.is_some() { ReportKind::Stat } else { ReportKind::Ustat };
-    let report =
-        Report { kind, ts_echo: echo.unwrap_or(0), next: Seq32::new(next), more: false, gaps };
+    let (ts_echo, next) = (echo.unwrap_or(0), Seq32::new(next));
+    let report = Report { kind, ts_echo, received_at: None, next, more: false, gaps };
     let flow = Flow { report: Some(report), ..Flow::default() };
     segment(number, 0, window, Body::Flow(flow))
 }

@@ -294,6 +294,7 @@ mod tests {
             rate: BitRate::from_bps(mbps * 1_000_000),
             round_trip: Span::from_millis(600),
             at_least: false,
+            return_delay: None,
         })));
         let mut link = Link::of(play, 10e6, 0.6, 750e3);
         // The whole window left at once.

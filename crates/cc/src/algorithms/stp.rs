@@ -126,6 +126,7 @@ mod tests {
             srtt: Span::from_millis(200),
             latest_rtt: Span::from_millis(200),
             min_rtt: Span::from_millis(200),
+            return_delay: None,
             round: 0,
             delivered: ByteCount::ZERO,
             cwnd_limited: true,

@@ -49,7 +49,7 @@ impl Observed {
         let mut rates: Vec<BitRate> = self.rates.iter().copied().collect();
         rates.sort_unstable();
         let rate = *rates.get(rates.len() / 2).filter(|_| rates.len() >= LEAST)?;
-        Some(KnownPath { rate, round_trip, at_least: true })
+        Some(KnownPath { rate, round_trip, at_least: true, return_delay: None })
     }
 }
 

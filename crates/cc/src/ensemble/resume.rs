@@ -8,7 +8,7 @@
 //! A jump is not validated before it is known of a whole window what arrived of it. A loss until then decides
 //! nothing by itself, as one of the first packets may be a bit error: how many there are does.
 
-use bentpipe_units::{BitRate, ByteCount, Instant, Span};
+use bentpipe_units::{BitRate, ByteCount, Instant, OneWayDelay, Span};
 
 /// What was measured longer ago says nothing of the path of now.
 const VALID: Span = Span::from_secs(3_600);
@@ -40,6 +40,8 @@ pub struct KnownPath {
     pub round_trip: Span,
     /// It may carry more.
     pub at_least: bool,
+    /// How long the way back was then, as [`PathView::return_delay`](crate::PathView::return_delay) has it.
+    pub return_delay: Option<OneWayDelay>,
 }
 
 impl KnownPath {
@@ -241,6 +243,7 @@ mod tests {
         rate: BitRate::from_bps(8_000_000),
         round_trip: Span::from_millis(600),
         at_least: false,
+        return_delay: None,
     };
 
     const INIT: ByteCount = ByteCount::new(14_400);

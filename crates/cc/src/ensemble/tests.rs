@@ -41,7 +41,8 @@ fn alone_in_it_a_connection_has_the_window_that_it_would_have() {
 fn knows(name: &str) -> Ensemble {
     let table = ensemble(name);
     let rate = BitRate::from_bps(8 * 100_000 * 10 / 6);
-    let path = KnownPath { rate, round_trip: Span::from_millis(600), at_least: false };
+    let path =
+        KnownPath { rate, round_trip: Span::from_millis(600), at_least: false, return_delay: None };
     table.know(Instant::ZERO, path);
     table
 }
@@ -254,7 +255,7 @@ fn remembers(name: &str) -> Ensemble {
     let table = ensemble(name);
     let rate = BitRate::from_bps(8 * 100_000 * 10 / 6);
     let round_trip = Span::from_millis(600);
-    table.remember(KnownPath { rate, round_trip, at_least: true });
+    table.remember(KnownPath { rate, round_trip, at_least: true, return_delay: None });
     table
 }
 
@@ -290,7 +291,7 @@ fn what_is_remembered_of_another_path_or_after_a_loss_does_not_count() {
 fn what_trains_found_counts_more_than_what_is_remembered() {
     let table = remembers("reno");
     let (rate, round_trip) = (BitRate::from_bps(8 * 20_000 * 10 / 6), Span::from_millis(600));
-    table.know(Instant::ZERO, KnownPath { rate, round_trip, at_least: false });
+    table.know(Instant::ZERO, KnownPath { rate, round_trip, at_least: false, return_delay: None });
     let mut first = begin(&table, None);
     first.wait(0.6);
     first.ack_at_once(1);
@@ -301,7 +302,7 @@ fn what_trains_found_counts_more_than_what_is_remembered() {
 fn that_a_path_carries_so_much_at_least_says_nothing_against_what_is_remembered() {
     let table = remembers("reno");
     let (rate, round_trip) = (BitRate::from_bps(8 * 5_000 * 10 / 6), Span::from_millis(600));
-    table.know(Instant::ZERO, KnownPath { rate, round_trip, at_least: true });
+    table.know(Instant::ZERO, KnownPath { rate, round_trip, at_least: true, return_delay: None });
     let mut first = begin(&table, None);
     assert!((5.0..6.0).contains(&first.segments()), "{}", first.segments());
     first.wait(0.6);
@@ -313,7 +314,7 @@ fn that_a_path_carries_so_much_at_least_says_nothing_against_what_is_remembered(
 fn what_trains_find_while_somebody_is_in_slow_start_is_used_at_the_next_acknowledgement() {
     let path = |rate: u64, at_least| {
         let (rate, round_trip) = (BitRate::from_bps(rate), Span::from_millis(600));
-        KnownPath { rate, round_trip, at_least }
+        KnownPath { rate, round_trip, at_least, return_delay: None }
     };
     let all = 8 * 100_000 * 10 / 6;
     for (at_least, segments) in [(true, 52.0..57.0), (false, 105.0..109.0)] {
@@ -369,7 +370,8 @@ fn seconds_until_used(rtt: f64, longer: f64, from: f64, to: f64) -> u64 {
     let choice = Choice::new("cubic", on.into()).expect("a registered name");
     let ensemble = Ensemble::new(&choice, bytes(1), bytes(10), bytes(1), bytes(1 << 30));
     let (rate, round_trip) = (BitRate::from_bps((from * 1e6) as u64), Span::from_secs_f64(rtt));
-    ensemble.know(Instant::ZERO, KnownPath { rate, round_trip, at_least: false });
+    ensemble
+        .know(Instant::ZERO, KnownPath { rate, round_trip, at_least: false, return_delay: None });
     let mut play = Play::of(ensemble.join());
     play.set_rtt(rtt);
     play.path.min_rtt = round_trip;

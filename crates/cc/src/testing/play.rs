@@ -44,6 +44,7 @@ impl Play {
             srtt: rtt,
             latest_rtt: rtt,
             min_rtt: rtt,
+            return_delay: None,
             round: 0,
             delivered: ByteCount::ZERO,
             cwnd_limited: true,

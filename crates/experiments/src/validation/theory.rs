@@ -188,6 +188,7 @@ fn high_speed(window: u64) -> Result<(f64, f64), Error> {
         srtt: rtt,
         latest_rtt: rtt,
         min_rtt: rtt,
+        return_delay: None,
         round: 1,
         delivered: ByteCount::ZERO,
         cwnd_limited: true,

@@ -69,7 +69,7 @@ fn header(flow: Flow) -> usize {
 fn most_gaps(digis: &Digis) -> usize {
     let gaps = GapList::new();
     let (kind, next) = (ReportKind::Stat, Default::default());
-    let report = Report { kind, ts_echo: 0, next, more: false, gaps };
+    let report = Report { kind, ts_echo: 0, received_at: None, next, more: false, gaps };
     let end_ack = Some(next);
     let rest = header(Flow { poll: Some(0), report: Some(report), end_ack, ..Flow::default() });
     (room(digis) - rest) / 4

@@ -228,6 +228,7 @@ impl Path {
             srtt: self.rtt.srtt(),
             latest_rtt: self.rtt.latest(),
             min_rtt: self.rtt.min(),
+            return_delay: None,
             round: self.rounds.number,
             delivered: ByteCount::new(self.rounds.delivered),
             cwnd_limited: limited,

@@ -28,6 +28,9 @@ pub struct Config {
     /// BGNAK goes again with the first, second, fourth ... POLL until the peer shows that it has come: without it the peer
     /// takes no data.
     pub answer_copies: bool,
+    /// A STAT says when its POLL came, so that the sender tells the way there from the way back. Only the compressed headers of
+    /// an association have a place for it.
+    pub receive_timestamps: bool,
     /// Bytes that the sender keeps, sent or not, until they are acknowledged. Also bounds the
     /// congestion window.
     pub snd_buf: ByteCount,
@@ -173,6 +176,7 @@ impl Default for Config {
             adapt_payload: false,
             tail_copies: false,
             answer_copies: false,
+            receive_timestamps: false,
             snd_buf: ByteCount::new(64_000),
             unsent_limit: None,
             rcv_buf: ByteCount::new(64_000),

@@ -122,7 +122,7 @@ mod tests {
             list.push(Gap { lower, upper });
         }
         let (kind, next) = (ReportKind::Stat, Seq32::new(next));
-        Report { kind, ts_echo, next, more: false, gaps: list }
+        Report { kind, ts_echo, received_at: None, next, more: false, gaps: list }
     }
 
     #[test]

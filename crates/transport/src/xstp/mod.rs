@@ -27,6 +27,7 @@ mod receiver;
 mod reordering;
 mod reports;
 mod retransmissions;
+mod return_delay;
 mod send_cache;
 mod send_timer;
 mod sender;
@@ -41,8 +42,10 @@ mod timestamp;
 mod transmit;
 
 pub use config::{Config, ConfigError, ProbingConfig, StatRule};
+pub use return_delay::Received;
 pub use session::{Session, no_session_reset};
 pub use shared_member::SharedMember;
 pub use shared_path::SharedPath;
 pub use state::State;
 pub use timer_clock::TimerClock;
+pub use timestamp::receive_timestamp;

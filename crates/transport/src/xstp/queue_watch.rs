@@ -3,7 +3,10 @@
 //! A queue that drops is full, and round trips are then as long as they ever get; bit errors strike at any
 //! time. The rule is this project's own, after the spike scheme of Biaz and Vaidya (GLOBECOM 1999).
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_cc::ReturnPath;
+use bentpipe_units::{Instant, OneWayDelay, Span};
+
+use super::return_delay::{Received, ReturnDelay};
 
 /// Round trips are compared with those of at least this long ago and at most twice as long: paths change.
 const MEMORY: Span = Span::from_secs(60);
@@ -36,31 +39,61 @@ pub(super) struct QueueWatch {
     before: Extremes,
     since: Instant,
     latest: Span,
+    /// The same without what waited on the way back.
+    there: Span,
     /// The shortest round trip since a time not long ago.
     recent: (Instant, Span),
     round_began: Instant,
     /// Delivered and lost segments of this round trip and the one before.
     delivered: [u64; 2],
     lost: [u64; 2],
+    /// The way back, whose queue is another one.
+    return_delay: ReturnDelay,
+    return_path: ReturnPath,
 }
 
 impl QueueWatch {
     /// Nothing is known.
-    pub(super) const fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             now: Extremes::NONE,
             before: Extremes::NONE,
             since: Instant::ZERO,
             latest: Span::ZERO,
+            there: Span::ZERO,
             recent: (Instant::ZERO, Span::MAX),
             round_began: Instant::ZERO,
             delivered: [0; 2],
             lost: [0; 2],
+            return_delay: ReturnDelay::default(),
+            return_path: ReturnPath::default(),
         }
+    }
+
+    /// Round trips are measured anew. The clocks of both ends are what they were.
+    pub(super) fn forget(&mut self) {
+        *self = Self { return_delay: self.return_delay, ..Self::new() };
+    }
+
+    /// What left a round trip ago was answered.
+    pub(super) fn answered(&mut self, now: Instant, round_trip: Span, received: Received) {
+        self.return_delay.measure(now, round_trip, received);
+        self.return_path.measure(now, self.return_delay.get());
+    }
+
+    /// How long the latest answer took for its way, if the peer tells.
+    pub(super) fn return_delay(&self) -> Option<OneWayDelay> {
+        self.return_delay.get()
     }
 
     /// A round trip was measured.
     pub(super) fn measured(&mut self, at: Instant, round_trip: Span) {
+        self.latest = round_trip;
+        self.take(at, round_trip.saturating_sub(self.return_path.excess()));
+    }
+
+    /// A round trip, as it would be had nothing waited on the way back.
+    fn take(&mut self, at: Instant, round_trip: Span) {
         if at.since(self.since) >= MEMORY {
             self.before = std::mem::replace(&mut self.now, Extremes::NONE);
             self.since = at;
@@ -75,7 +108,7 @@ impl QueueWatch {
             self.recent.1 = shortest.min(round_trip);
         }
         self.now.shortest = self.now.shortest.min(round_trip);
-        self.latest = round_trip;
+        self.there = round_trip;
     }
 
     /// A round trip of a session ended. Those of several that share the path count once.
@@ -108,7 +141,7 @@ impl QueueWatch {
         let longest = self.now.longest.max(self.before.longest);
         let least = (shortest / SHALLOW).max(JITTER);
         let range = longest.saturating_sub(shortest).max(least);
-        let queue = self.latest.saturating_sub(shortest);
+        let queue = self.there.saturating_sub(shortest);
         !too_many && queue * 4 < range * 3
     }
 }

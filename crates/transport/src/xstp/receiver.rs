@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bentpipe_units::{Instant, Seq32, Span};
-use bentpipe_wire::xstp::{Gap, GapList, Report, ReportKind};
+use bentpipe_wire::xstp::{Gap, GapList, ReceiveTimestamp, Report, ReportKind};
 use bytes::Bytes;
 
 use super::receive_cache::ReceiveCache;
@@ -35,9 +35,17 @@ pub(super) struct Receiver {
     many_gaps: bool,
     last_poll: Option<u32>,
     tracked: Option<TrackedGap>,
-    stat_due: Option<u32>,
+    stat_due: Option<Asked>,
     ustat_due: Option<(Seq32, Seq32)>,
     last_end_report: Option<Instant>,
+}
+
+/// A POLL that waits for its STAT.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    ts: u32,
+    /// When it came, if the STAT is to say so.
+    received_at: Option<ReceiveTimestamp>,
 }
 
 /// A gap that is not reported yet: it may be reordering.
@@ -242,13 +250,14 @@ impl Receiver {
     }
 
     /// A POLL arrived: everything before `sent_before` has left the sender. Old ones are ignored.
-    pub(super) fn handle_poll(&mut self, ts: u32, sent_before: Seq32) {
+    pub(super) fn handle_poll(&mut self, now: Instant, ts: u32, sent_before: Seq32) {
         if self.last_poll.is_some_and(|last| !timestamp::is_newer(ts, last)) {
             return;
         }
         self.last_poll = Some(ts);
         self.expect_up_to(sent_before);
-        self.stat_due = Some(ts);
+        let received_at = self.config.receive_timestamps.then(|| timestamp::receive_timestamp(now));
+        self.stat_due = Some(Asked { ts, received_at });
     }
 
     /// The peer has sent everything before `end`. True when all of it is here; otherwise a USTAT
@@ -285,12 +294,12 @@ impl Receiver {
     /// The report that is due, a STAT before a USTAT. The STAT covers the tracked gap.
     #[inline(never)]
     pub(super) fn take_report(&mut self) -> Option<Report> {
-        if let Some(ts_echo) = self.stat_due.take() {
+        if let Some(Asked { ts: ts_echo, received_at }) = self.stat_due.take() {
             self.ustat_due = None;
             self.tracked = None;
             let (gaps, more) = self.gaps(self.cache.next(), self.highest);
-            let next = self.cache.next();
-            return Some(Report { kind: ReportKind::Stat, ts_echo, next, more, gaps });
+            let (kind, next) = (ReportKind::Stat, self.cache.next());
+            return Some(Report { kind, ts_echo, received_at, next, more, gaps });
         }
         let (lower, upper) = self.ustat_due.take()?;
         let (mut gaps, more) = self.gaps(lower, upper);
@@ -304,8 +313,8 @@ impl Receiver {
         if gaps.is_empty() {
             return None;
         }
-        let next = self.cache.next();
-        Some(Report { kind: ReportKind::Ustat, ts_echo: 0, next, more, gaps })
+        let (kind, next) = (ReportKind::Ustat, self.cache.next());
+        Some(Report { kind, ts_echo: 0, received_at: None, next, more, gaps })
     }
 
     fn gaps(&self, from: Seq32, end: Seq32) -> (GapList, bool) {
@@ -387,7 +396,7 @@ mod tests {
     #[test]
     fn of_what_was_sent_beyond_the_credit_the_part_within_it_is_missing() {
         let mut receiver = receiver(10);
-        receiver.handle_poll(1, Seq32::default().plus(64));
+        receiver.handle_poll(Instant::ZERO, 1, Seq32::default().plus(64));
         let report = receiver.take_report().expect("an answer");
         assert_eq!(report.gaps.as_slice(), [Gap { lower: 0, upper: 10 }]);
     }

@@ -4,10 +4,10 @@ use bentpipe_cc::{Ack, Loss, LossCause, RateSample};
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bentpipe_wire::xstp::{Report, ReportKind};
 
-use super::StatRule;
 use super::probing::{Trigger, Verdict};
 use super::send_cache::Acknowledged;
 use super::sender::{Activity, Sender};
+use super::{Received, StatRule};
 use crate::payload_size::Outcome;
 
 /// A report that no honest receiver sends, or one that came too late. It changes nothing.
@@ -56,6 +56,11 @@ impl Sender {
         let srtt_before = self.rtt.srtt();
         self.rtt.sample_or_restart(measured); // P15: also while probing.
         self.polls.accept(stat.ts_echo, poll_sent, now);
+        if let Some(at) = stat.received_at {
+            // What the peer holds a STAT for is part of the round trip.
+            let received = Received { at, held: Span::ZERO };
+            self.governor.queue().answered(now, measured, received);
+        }
         self.credit_edge = edge;
         if self.config.selective {
             self.deliver(now, stat, poll_sent);

@@ -17,7 +17,6 @@ use super::picked::Picked;
 use super::poll_clock::{self, LEAST_INTERVAL, PollClock};
 use super::poll_need::PollNeed;
 use super::probing::Probing;
-use super::queue_watch::QueueWatch;
 use super::retransmissions::Retransmissions;
 use super::send_cache::SendCache;
 use super::send_timer::{Allowance, SendTimer};
@@ -451,7 +450,7 @@ impl Sender {
     /// Answers come by another path from now on.
     pub(super) fn handle_new_round_trip(&mut self, now: Instant) {
         self.rtt = RttEstimator::new(self.config.rtt_init, self.config.rto_min);
-        *self.governor.queue() = QueueWatch::new();
+        self.governor.queue().forget();
         self.polls.forget();
         self.polls.reset_backoff(now);
         self.polls.restart_epoch(now);
@@ -470,6 +469,7 @@ impl Sender {
             srtt: self.rtt.srtt(),
             latest_rtt: self.rtt.latest(),
             min_rtt: self.rtt.min(),
+            return_delay: self.governor.queue().return_delay(),
             round: self.round.number,
             delivered: ByteCount::new(self.round.delivered),
             cwnd_limited: self.buffer.len() > 0 && self.governor.cwnd() <= self.credit(),

@@ -307,7 +307,7 @@ impl Session {
         }
         if let Some(ts) = flow.poll {
             let sent_before = if carries_data { seq.plus(1) } else { seq };
-            self.rx.handle_poll(ts, sent_before);
+            self.rx.handle_poll(now, ts, sent_before);
         }
         if let Some(echo) = flow.end_ack {
             self.handle_end_ack(now, echo);

@@ -3,6 +3,7 @@
 use bentpipe_cc::{Ack, Controller, Limits, Loss, LossCause, PathView, Sent, Signal};
 use bentpipe_units::{ByteCount, Instant, Span};
 
+use super::Received;
 use super::shared_path::{SharedPath, SharedWatch};
 
 /// A part of the window of a [`SharedPath`]. It is told what leaves, what arrives and what is lost, and says how much may
@@ -80,12 +81,14 @@ impl SharedMember {
         }
     }
 
-    /// A round trip was measured.
-    pub fn measured(&mut self, now: Instant, round_trip: Span) {
+    /// A round trip was measured, and the peer says when it had received what it answers.
+    pub fn measured(&mut self, now: Instant, round_trip: Span, received: Received) {
         self.srtt =
             if self.least == Span::MAX { round_trip } else { (self.srtt * 7 + round_trip) / 8 };
         (self.latest, self.least) = (round_trip, self.least.min(round_trip));
-        self.queue.get().measured(now, round_trip);
+        let mut queue = self.queue.get();
+        queue.answered(now, round_trip, received);
+        queue.measured(now, round_trip);
     }
 
     /// So many bytes in so many packets arrived, the newest of which left then. Where something was lost besides, this
@@ -150,6 +153,7 @@ impl SharedMember {
             srtt: self.srtt,
             latest_rtt: self.latest,
             min_rtt: self.least,
+            return_delay: self.queue.get().return_delay(),
             round: self.round,
             delivered: ByteCount::new(self.delivered),
             cwnd_limited: self.hungry,

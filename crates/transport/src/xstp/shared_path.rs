@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use bentpipe_cc::{Controller, Ensemble, KnownPath};
 use bentpipe_units::{BitRate, ByteCount, Instant};
 
-use super::Config;
 use super::queue_watch::QueueWatch;
+use super::{Config, Received};
 
 /// Windows of all sessions together are not bounded but by those of each.
 const WINDOW_MAX: ByteCount = ByteCount::new(1 << 40);
@@ -35,11 +35,16 @@ impl SharedPath {
     }
 
     /// The path was found to carry this, headers of all layers included. The next session that begins has a window of that size, and
-    /// so has one in slow start; it falls back if the path does not carry it.
-    pub fn know(&self, now: Instant, path: KnownPath) {
+    /// so has one in slow start; it falls back if the path does not carry it. The peer says when it had received what showed that.
+    pub fn know(&self, now: Instant, path: KnownPath, received: Received) {
+        let mut queue = self.queue.get();
+        queue.answered(now, path.round_trip, received);
+        queue.measured(now, path.round_trip);
+        let return_delay = queue.return_delay();
+        drop(queue);
         let (payload, whole) = self.lengths();
-        self.ensemble.know(now, scaled(path, payload, whole));
-        self.queue.get().measured(now, path.round_trip);
+        let path = KnownPath { return_delay, ..scaled(path, payload, whole) };
+        self.ensemble.know(now, path);
     }
 
     /// The path carried this, headers of all layers included, in a session before. The next one that begins has half of it from its

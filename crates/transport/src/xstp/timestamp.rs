@@ -1,13 +1,19 @@
 //! The protocol's clock: units of 100 µs in 32 bits, compared by serial arithmetic.
 
 use bentpipe_units::{Instant, Span};
+use bentpipe_wire::xstp::ReceiveTimestamp;
 
 /// Length of a tick of the wire's clock.
-const TICK_NANOS: u64 = 100_000;
+pub(super) const TICK_NANOS: u64 = 100_000;
 
 /// The wire's clock at `now`, rounded down.
 pub(super) const fn at(now: Instant) -> u32 {
     (now.as_nanos() / TICK_NANOS) as u32
+}
+
+/// What a peer is told of the time at which something came.
+pub const fn receive_timestamp(now: Instant) -> ReceiveTimestamp {
+    ReceiveTimestamp::from_ticks(at(now))
 }
 
 /// True when timestamp `a` is newer than `b`.

@@ -258,7 +258,8 @@ fn from_server(
     gaps: &[(u16, u16)],
 ) -> Segment {
     let gaps = gaps.iter().map(|&(lower, upper)| Gap { lower, upper }).collect();
-    let report = Report { kind, ts_echo, next: Seq32::new(next), more: false, gaps };
+    let next = Seq32::new(next);
+    let report = Report { kind, ts_echo, received_at: None, next, more: false, gaps };
     Segment {
         source_port: 5002,
         destination_port: 5001,

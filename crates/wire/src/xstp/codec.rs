@@ -217,7 +217,8 @@ impl Blocks<'_> {
             check_gap(kind, gaps.last(), gap)?;
             gaps.push(gap);
         }
-        Ok(Report { kind, ts_echo, next, more: flags & MORE != 0, gaps })
+        let (received_at, more) = (None, flags & MORE != 0);
+        Ok(Report { kind, ts_echo, received_at, next, more, gaps })
     }
 
     fn u16(&mut self) -> Result<u16, DecodeError> {

@@ -6,12 +6,14 @@
 //! its lower three bytes say it all. A plain data segment has a header of four bytes.
 //!
 //! ```text
-//! flags           1  DATA POLL STAT USTAT WHOLE MORE END ENDAK, from bit 0
+//! flags           1  DATA POLL STAT USTAT WHOLE MORE END ENDAK, from bit 0; STAT and USTAT together: a STAT
+//!                       that says when its POLL came
 //! N(S) mod 2^24   3
 //! poll            4  with POLL
 //! report             with STAT or USTAT:
 //!   credit        2
 //!   ts_echo       4  STAT only
+//!   received_at   3  STAT with USTAT
 //!   N(R)          4
 //!   count         1..3, and for each gap its distance from the end of the one before it and its
 //!                       length, 1..3 bytes each: seven bits a byte, the lowest first, bit 7 says
@@ -27,12 +29,14 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::error::DecodeError;
 use super::segment::{Body, Flow, Gap, GapList, Report, ReportKind, Segment};
-use super::{decode, encode};
+use super::{ReceiveTimestamp, decode, encode};
 
 const DATA: u8 = 0x01;
 const POLL: u8 = 0x02;
 const STAT: u8 = 0x04;
 const USTAT: u8 = 0x08;
+/// A STAT that says when its POLL came.
+const TIMED: u8 = STAT | USTAT;
 const WHOLE: u8 = 0x10;
 const MORE: u8 = 0x20;
 const END: u8 = 0x40;
@@ -92,7 +96,11 @@ pub fn encode_compact(segment: &Segment, most: usize, out: &mut BytesMut) {
 pub fn compact_len(segment: &Segment) -> usize {
     let Body::Flow(flow) = &segment.body else { return 1 + segment.wire_len() };
     let report = flow.report.as_ref().map_or(0, |report| {
-        let echo = if report.kind == ReportKind::Stat { 4 } else { 0 };
+        let echo = match (report.kind, report.received_at) {
+            (ReportKind::Stat, None) => 4,
+            (ReportKind::Stat, Some(_)) => 7,
+            (ReportKind::Ustat, _) => 0,
+        };
         let (mut end, mut gaps) = (0, 0);
         for gap in &report.gaps {
             gaps += number_len(gap.lower.saturating_sub(end));
@@ -114,8 +122,11 @@ fn put_report(report: &Report, window: u16, most: usize, out: &mut BytesMut) -> 
     out.put_u16(window);
     match report.kind {
         ReportKind::Stat => {
-            flags |= STAT;
+            flags |= if report.received_at.is_some() { TIMED } else { STAT };
             out.put_u32(report.ts_echo);
+            if let Some(clock) = report.received_at {
+                clock.put(out);
+            }
         }
         ReportKind::Ustat => flags |= USTAT,
     }
@@ -180,7 +191,6 @@ pub fn decode_compact(mut bytes: Bytes, context: &Context) -> Result<Segment, De
     }
     if flags & (WHOLE | DATA | POLL | STAT | USTAT | END | ENDAK) == 0
         || flags & WHOLE != 0
-        || flags & (STAT | USTAT) == STAT | USTAT
         || flags & (DATA | END) == DATA | END
         || flags & MORE != 0 && flags & (STAT | USTAT) == 0
     {
@@ -235,6 +245,10 @@ impl Reader {
         self.bytes.try_get_u32().map_err(|_| self.short())
     }
 
+    fn clock(&mut self) -> Result<ReceiveTimestamp, DecodeError> {
+        ReceiveTimestamp::take(&mut self.bytes).ok_or(self.short())
+    }
+
     /// A number of at most 16 bits in its shortest form.
     fn number(&mut self) -> Result<u16, DecodeError> {
         let mut n = 0u32;
@@ -256,6 +270,7 @@ impl Reader {
         } else {
             (ReportKind::Ustat, 0)
         };
+        let received_at = if flags & TIMED == TIMED { Some(self.clock()?) } else { None };
         let next = Seq32::new(self.u32()?);
         let count = self.number()?;
         let (mut gaps, mut end) = (GapList::new(), 0u16);
@@ -276,7 +291,8 @@ impl Reader {
             gaps.push(Gap { lower, upper });
             end = upper;
         }
-        Ok((window, Some(Report { kind, ts_echo, next, more: flags & MORE != 0, gaps })))
+        let more = flags & MORE != 0;
+        Ok((window, Some(Report { kind, ts_echo, received_at, next, more, gaps })))
     }
 }
 
@@ -332,7 +348,8 @@ mod tests {
     fn gaps_without_room_are_cut_and_said_to_be_more() {
         let gaps = (0..100).map(|n| Gap { lower: n * 10, upper: n * 10 + 3 }).collect();
         let next = Seq32::new(5);
-        let report = Report { kind: ReportKind::Stat, ts_echo: 1, next, more: false, gaps };
+        let (kind, received_at) = (ReportKind::Stat, Some(ReceiveTimestamp::from_ticks(7)));
+        let report = Report { kind, ts_echo: 1, received_at, next, more: false, gaps };
         let flow = Flow { report: Some(report), ..Flow::default() };
         let segment = segment(Seq32::new(0x0100_0000), 50, Body::Flow(flow));
         let mut out = BytesMut::new();
@@ -349,7 +366,8 @@ mod tests {
         let refused = |bytes: &'static [u8]| decode_compact(Bytes::from_static(bytes), &CONTEXT);
         assert_eq!(refused(b""), Err(DecodeError::TooShort { length: 0 }));
         assert_eq!(refused(b"\x00\0\0\x01"), Err(DecodeError::CompactFlags(0)));
-        assert_eq!(refused(b"\x0c\0\0\x01"), Err(DecodeError::CompactFlags(0x0c)));
+        assert_eq!(refused(b"\x0c\0\0\x01"), Err(DecodeError::TooShort { length: 4 }));
+        assert_eq!(refused(b"\x1c\0\0\x01"), Err(DecodeError::CompactFlags(0x1c)));
         assert_eq!(refused(b"\x21\0\0\x01x"), Err(DecodeError::CompactFlags(0x21)));
         assert_eq!(refused(b"\x01\0\0\x01"), Err(DecodeError::DataWithoutPayload));
         assert_eq!(
@@ -365,16 +383,21 @@ mod tests {
 
     fn reports() -> impl Strategy<Value = Report> {
         let gaps = prop::collection::vec((1..400u16, 1..400u16), 0..60);
-        (any::<bool>(), any::<u32>(), any::<u32>(), any::<bool>(), gaps).prop_map(
-            |(stat, ts_echo, next, more, lengths)| {
+        let received_at = prop::option::of(any::<u32>().prop_map(ReceiveTimestamp::from_ticks));
+        (any::<bool>(), any::<u32>(), received_at, any::<u32>(), any::<bool>(), gaps).prop_map(
+            |(stat, ts_echo, received_at, next, more, lengths)| {
                 let (mut gaps, mut at) = (GapList::new(), 0);
                 for (hole, cached) in lengths {
                     gaps.push(Gap { lower: at, upper: at + hole });
                     at += hole + cached;
                 }
-                let (kind, ts_echo) =
-                    if stat { (ReportKind::Stat, ts_echo) } else { (ReportKind::Ustat, 0) };
-                Report { kind, ts_echo, next: Seq32::new(next), more, gaps }
+                let next = Seq32::new(next);
+                if stat {
+                    Report { kind: ReportKind::Stat, ts_echo, received_at, next, more, gaps }
+                } else {
+                    let kind = ReportKind::Ustat;
+                    Report { kind, ts_echo: 0, received_at: None, next, more, gaps }
+                }
             },
         )
     }

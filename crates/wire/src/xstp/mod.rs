@@ -7,6 +7,7 @@
 mod codec;
 mod compact;
 mod error;
+mod receive_timestamp;
 mod segment;
 #[cfg(test)]
 mod tests;
@@ -14,4 +15,5 @@ mod tests;
 pub use codec::{PROTOCOL, decode, encode};
 pub use compact::{Context, PLAIN_HEADER, compact_len, decode_compact, encode_compact};
 pub use error::DecodeError;
+pub use receive_timestamp::ReceiveTimestamp;
 pub use segment::{Begin, Body, Flow, Gap, GapList, Report, ReportKind, ResetReason, Segment};

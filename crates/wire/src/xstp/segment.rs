@@ -7,6 +7,7 @@ use bentpipe_units::Seq32;
 use bytes::Bytes;
 use smallvec::SmallVec;
 
+use super::ReceiveTimestamp;
 use crate::Kind;
 
 /// Length of the fixed header in bytes (paper, section 7).
@@ -83,6 +84,8 @@ pub struct Report {
     pub kind: ReportKind,
     /// Timestamp of the POLL that it answers; 0 in a USTAT.
     pub ts_echo: u32,
+    /// When that POLL came. Only STATs in their [compressed form](super::encode_compact) have it.
+    pub received_at: Option<ReceiveTimestamp>,
     /// N(R): everything before this number has arrived.
     pub next: Seq32,
     /// The list was cut: nothing is said about numbers after the last gap.

@@ -20,6 +20,7 @@ fn vectors() -> Vec<(&'static str, &'static str, Segment)> {
     let stat = Report {
         kind: ReportKind::Stat,
         ts_echo: 20000,
+        received_at: None,
         next: Seq32::new(3),
         more: false,
         gaps: smallvec![Gap { lower: 0, upper: 1 }, Gap { lower: 2, upper: 4 }],
@@ -189,6 +190,7 @@ fn stat_with_gaps(count: u16) -> Flow {
         report: Some(Report {
             kind: ReportKind::Stat,
             ts_echo: 1,
+            received_at: None,
             next: Seq32::new(9),
             more: false,
             gaps,

@@ -15,7 +15,7 @@ use super::Association;
 use super::context::PeerContext;
 
 /// Room for the gap list of a report in one datagram, in bytes.
-const REPORT_ROOM: usize = 1160;
+const REPORT_ROOM: usize = 1156;
 
 /// Memory that is used again and again.
 #[derive(Debug, Default)]

@@ -162,7 +162,7 @@ impl Association {
         if let Some(learned) = self.prober.reported(now, report)
             && let Some(window) = self.shared.get(learned.path).and_then(Option::as_ref)
         {
-            window.know(learned.at, learned.known);
+            window.know(learned.at, learned.known, learned.received);
         }
     }
 

@@ -25,7 +25,7 @@ impl Association {
                 window.remember(remembered);
             }
             if let Some(learned) = self.prober.learned(path) {
-                window.know(learned.at, learned.known);
+                window.know(learned.at, learned.known, learned.received);
             }
             window
         }))

@@ -1,5 +1,6 @@
 //! The host that a train arrives at.
 
+use bentpipe_transport::xstp::receive_timestamp;
 use bentpipe_units::{Instant, Span};
 
 use super::message::{Arrival, CapacityProbe, CapacityReport};
@@ -62,7 +63,8 @@ impl Arrivals {
         let train = self.train.as_mut().filter(|_| due <= now)?;
         train.is_reported = true;
         let (serial, arrivals) = (train.serial, train.list.clone());
-        Some(CapacityReport { serial, held: micros(now.since(train.last)), arrivals })
+        let (held, received_at) = (micros(now.since(train.last)), receive_timestamp(train.last));
+        Some(CapacityReport { serial, held, received_at, arrivals })
     }
 
     /// When there is something to report.
@@ -95,7 +97,8 @@ mod tests {
         }
         let list = [(0, 0), (2, 1_200), (1, 2_400), (3, 3_600)];
         let list = list.map(|(index, after)| Arrival { index, after }).to_vec();
-        let report = CapacityReport { serial: 7, held: 350, arrivals: list };
+        let received_at = receive_timestamp(at(3_650));
+        let report = CapacityReport { serial: 7, held: 350, received_at, arrivals: list };
         assert_eq!(arrivals.report(at(4_000)), Some(report));
         arrivals.arrived(at(5_000), &probe(7, 3));
         assert_eq!((arrivals.report(at(9_000_000)), arrivals.due()), (None, None));

@@ -1,5 +1,6 @@
 //! What the two hosts tell each other of a train.
 
+use bentpipe_wire::xstp::ReceiveTimestamp;
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 
 /// Datagrams that a train has at most.
@@ -31,6 +32,8 @@ pub(in crate::endpoint) struct CapacityReport {
     pub(in crate::endpoint) serial: u32,
     /// Microseconds from the last arrival to this report.
     pub(in crate::endpoint) held: u32,
+    /// The clock of the receiver at that arrival.
+    pub(in crate::endpoint) received_at: ReceiveTimestamp,
     /// In the order in which they came.
     pub(in crate::endpoint) arrivals: Vec<Arrival>,
 }
@@ -56,6 +59,7 @@ impl CapacityReport {
     pub(in crate::endpoint) fn put(&self, out: &mut BytesMut) {
         out.put_u32(self.serial);
         out.put_u32(self.held);
+        self.received_at.put(out);
         for arrival in &self.arrivals {
             out.put_u8(arrival.index);
             out.put_u32(arrival.after);
@@ -64,11 +68,12 @@ impl CapacityReport {
 
     pub(in crate::endpoint) fn take(mut plain: Bytes) -> Option<Self> {
         let (serial, held) = (plain.try_get_u32().ok()?, plain.try_get_u32().ok()?);
+        let received_at = ReceiveTimestamp::take(&mut plain)?;
         let mut arrivals = Vec::new();
         while plain.has_remaining() && arrivals.len() < usize::from(MOST) {
             let (index, after) = (plain.try_get_u8().ok()?, plain.try_get_u32().ok()?);
             arrivals.push(Arrival { index, after });
         }
-        Some(Self { serial, held, arrivals })
+        Some(Self { serial, held, received_at, arrivals })
     }
 }

@@ -51,14 +51,21 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
+    use bentpipe_wire::xstp::ReceiveTimestamp;
+
     use super::super::message::Arrival;
     use super::*;
+
+    fn report(arrivals: Vec<Arrival>) -> CapacityReport {
+        let received_at = ReceiveTimestamp::from_ticks(0);
+        CapacityReport { serial: 1, held: 0, received_at, arrivals }
+    }
 
     #[test]
     fn a_datagram_that_a_host_was_late_for_changes_little() {
         let arrival = |index: u8| Arrival { index, after: u32::from(index) * 1_200 };
         let arrivals = (0..24).map(arrival).collect();
-        let mut report = CapacityReport { serial: 1, held: 0, arrivals };
+        let mut report = report(arrivals);
         report.arrivals[23].after += 2_000;
         let Some(Pace::EachSecond { rate, is_even }) = Pace::of(&report) else { panic!("no rate") };
         assert!((rate * 1.2e-3 - 1.0).abs() < 0.02 && is_even, "{rate}");
@@ -69,7 +76,7 @@ mod tests {
         // The path becomes 20 ms longer after a third of them.
         let after = |index: u32| index * 1_200 + if index < 8 { 0 } else { 20_000 };
         let arrivals = (0..24).map(|index: u8| Arrival { index, after: after(index.into()) });
-        let report = CapacityReport { serial: 1, held: 0, arrivals: arrivals.collect() };
+        let report = report(arrivals.collect());
         let pace = Pace::of(&report);
         assert!(matches!(pace, Some(Pace::EachSecond { is_even: false, .. })), "{pace:?}");
     }

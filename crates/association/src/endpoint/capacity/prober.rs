@@ -1,6 +1,7 @@
 //! The host that sends trains, and what it learns.
 
 use bentpipe_cc::KnownPath;
+use bentpipe_transport::xstp::Received;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 use super::ledger::Ledger;
@@ -45,6 +46,8 @@ pub(in crate::endpoint) struct Learned {
     pub(in crate::endpoint) at: Instant,
     /// With the headers of all layers.
     pub(in crate::endpoint) known: KnownPath,
+    /// When the peer had received the last of the train.
+    pub(in crate::endpoint) received: Received,
 }
 
 /// A train that left.
@@ -248,8 +251,10 @@ impl PathProber {
         self.is_opened |= !goes_on;
         let is_exact = matches!(pace, Pace::EachSecond { is_even: true, .. });
         let at_least = goes_on || !is_exact;
-        let known = KnownPath { rate, round_trip, at_least };
-        self.learned = Some(Learned { path: sent.path, at: now, known });
+        let known = KnownPath { rate, round_trip, at_least, return_delay: None };
+        let held = Span::from_micros(u64::from(report.held));
+        let received = Received { at: report.received_at, held };
+        self.learned = Some(Learned { path: sent.path, at: now, known, received });
         self.learned
     }
 }
@@ -269,6 +274,8 @@ fn bits(each_second: f64) -> BitRate {
 
 #[cfg(test)]
 mod tests {
+    use bentpipe_wire::xstp::ReceiveTimestamp;
+
     use super::super::message::Arrival;
     use super::*;
 
@@ -292,7 +299,8 @@ mod tests {
         let each = each * train.each as u32 / BYTES as u32;
         let arrival = |index: u8| Arrival { index, after: u32::from(index) * each };
         let arrivals = (0..train.count).map(arrival).collect();
-        CapacityReport { serial: train.serial, held: 0, arrivals }
+        let received_at = ReceiveTimestamp::from_ticks(0);
+        CapacityReport { serial: train.serial, held: 0, received_at, arrivals }
     }
 
     /// Lets so many seconds pass over such a link. Returns the trains, when they left and how long they were.
@@ -326,11 +334,13 @@ mod tests {
         // 1.2 ms for 200 bytes, and the report waited 50 ms.
         let arrivals = [0, 1_200, 2_400].into_iter().zip(0..);
         let arrivals = arrivals.map(|(after, index)| Arrival { index, after }).collect();
-        let report = CapacityReport { serial: train.serial, held: 50_000, arrivals };
+        let received_at = ReceiveTimestamp::from_ticks(0);
+        let report = CapacityReport { serial: train.serial, held: 50_000, received_at, arrivals };
         let at = at(0) + RTT + Span::from_micros(2_400 + 50_000);
         let rate = BitRate::from_bps(1_333_333);
-        let known = KnownPath { rate, round_trip: RTT, at_least: true };
-        assert_eq!(prober.reported(at, &report), Some(Learned { path: 0, at, known }));
+        let known = KnownPath { rate, round_trip: RTT, at_least: true, return_delay: None };
+        let received = Received { at: received_at, held: Span::from_millis(50) };
+        assert_eq!(prober.reported(at, &report), Some(Learned { path: 0, at, known, received }));
         assert_eq!(prober.learned(1), None, "of another path nothing is known");
     }
 

@@ -120,6 +120,7 @@ mod tests {
             srtt: Span::from_millis(rtt),
             latest_rtt: Span::from_millis(rtt),
             min_rtt: Span::from_millis(600),
+            return_delay: None,
             round: 1,
             delivered: ByteCount::ZERO,
             cwnd_limited: true,

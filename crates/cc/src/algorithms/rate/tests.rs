@@ -163,6 +163,7 @@ impl World {
             srtt: Span::from_secs_f64(flow.srtt),
             latest_rtt: span,
             min_rtt: span,
+            return_delay: None,
             round: flow.round.0,
             delivered: ByteCount::new(flow.delivered),
             cwnd_limited: false,

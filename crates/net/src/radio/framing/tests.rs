@@ -32,7 +32,8 @@ fn segment(flow: Flow) -> Segment {
 
 fn report(gaps: u16) -> Report {
     let gaps = (0..gaps).map(|n| Gap { lower: 2 * n, upper: 2 * n + 1 }).collect();
-    Report { kind: ReportKind::Stat, ts_echo: 5, next: Seq32::new(3), more: false, gaps }
+    let (kind, next) = (ReportKind::Stat, Seq32::new(3));
+    Report { kind, ts_echo: 5, received_at: None, next, more: false, gaps }
 }
 
 fn data(len: usize) -> Flow {

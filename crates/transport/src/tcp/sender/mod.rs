@@ -303,6 +303,7 @@ impl Sender {
             srtt: rtt.srtt(),
             latest_rtt: rtt.latest(),
             min_rtt: rtt.min(),
+            return_delay: None,
             round: self.delivery.round(),
             delivered: ByteCount::new(self.delivery.bytes()),
             cwnd_limited: self.governor.was_limited(self.board.una()),

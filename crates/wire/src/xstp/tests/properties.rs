@@ -30,6 +30,7 @@ fn report() -> impl Strategy<Value = Report> {
             move |(ts_echo, next, more, gaps)| Report {
                 kind,
                 ts_echo,
+                received_at: None,
                 next: Seq32::new(next),
                 more,
                 gaps,
@@ -144,6 +145,7 @@ proptest! {
         let report = Report {
             kind: ReportKind::Stat,
             ts_echo: 0,
+            received_at: None,
             next: Seq32::new(0),
             more: false,
             gaps: gaps.into_iter().map(|(lower, upper)| Gap { lower, upper }).collect(),

@@ -52,7 +52,8 @@ fn arrive(play: &mut Play, rate: u64, seconds: f64) {
 
 /// A path of 600 ms that was found to carry this.
 const fn known(rate: BitRate) -> KnownPath {
-    KnownPath { rate, round_trip: Span::from_millis(600), at_least: false }
+    let round_trip = Span::from_millis(600);
+    KnownPath { rate, round_trip, at_least: false, return_delay: None }
 }
 
 #[test]
