@@ -10,7 +10,7 @@ use bentpipe_units::{Instant, Span};
 use crate::bottleneck::Deliveries;
 use crate::row::Parameter;
 use crate::window::Window;
-use crate::{Ack, PathView};
+use crate::{Ack, PathView, ReturnPath};
 
 /// Whether slow start ends by a probe of the delay.
 pub(crate) const DELAY_PROBE_START: Parameter = Parameter {
@@ -42,6 +42,8 @@ pub(crate) struct DelayProbeStart {
     probe: Option<Probe>,
     /// The longest round trip of a probe that was a false alarm: what others have in the queue, or a longer path.
     floor: Span,
+    /// What waits on the way back is no queue of the window.
+    back: ReturnPath,
 }
 
 #[derive(Debug)]
@@ -60,12 +62,12 @@ struct Probe {
 
 impl DelayProbeStart {
     /// At the start of a connection.
-    pub(crate) const fn new(on: bool) -> Self {
-        Self { on, longer: None, probe: None, floor: Span::ZERO }
+    pub(crate) fn new(on: bool) -> Self {
+        Self { on, longer: None, probe: None, floor: Span::ZERO, back: ReturnPath::default() }
     }
 
     /// The first slow start is over.
-    pub(crate) const fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         *self = Self::new(false);
     }
 
@@ -95,23 +97,25 @@ impl DelayProbeStart {
         if !window.in_slow_start() {
             return self.end();
         }
+        self.back.measure(path.now, path.return_delay);
+        let round_trip = path.latest_rtt.saturating_sub(self.back.excess());
         if let Some(probe) = &mut self.probe {
             if let Some(delivery) = probe.deliveries.take(path, ack) {
                 probe.fastest = probe.fastest.max(delivery.rate);
             }
             if !path.latest_rtt.is_zero() {
-                probe.longest = probe.longest.max(path.latest_rtt);
+                probe.longest = probe.longest.max(round_trip);
             }
             if path.now >= probe.ends {
                 self.judge(window, path);
             }
-        } else if self.has_grown(path) {
+        } else if self.has_grown(path, round_trip) {
             let ends = path.now + path.latest_rtt.mul_div(9, 8);
             let deliveries = Deliveries::default();
             self.probe = Some(Probe {
                 window: window.cwnd(),
                 under_way: (path.in_flight.get() as f64).min(window.cwnd()),
-                longest: path.latest_rtt,
+                longest: round_trip,
                 ends,
                 deliveries,
                 fastest: 0.0,
@@ -122,9 +126,9 @@ impl DelayProbeStart {
     }
 
     /// Whether round trips are longer, and not for a moment.
-    fn has_grown(&mut self, path: &PathView) -> bool {
+    fn has_grown(&mut self, path: &PathView, round_trip: Span) -> bool {
         let least = (path.min_rtt / DIVISOR).clamp(THRESHOLD.0, THRESHOLD.1);
-        if path.latest_rtt < path.min_rtt.max(self.floor) + least {
+        if round_trip < path.min_rtt.max(self.floor) + least {
             self.longer = None;
             return false;
         }
@@ -135,7 +139,7 @@ impl DelayProbeStart {
 
     fn judge(&mut self, window: &mut Window, path: &PathView) {
         let Some(probe) = self.probe.take() else { return };
-        let carried = probe.fastest * path.min_rtt.as_secs_f64();
+        let carried = probe.fastest * (path.min_rtt + self.back.excess()).as_secs_f64();
         if carried >= WHOLE * probe.under_way && !probe.lossy {
             // A false alarm.
             window.set(probe.window);

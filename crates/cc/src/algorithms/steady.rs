@@ -19,6 +19,7 @@ mod rivals;
 mod sharing;
 mod steps;
 mod traces;
+mod way_back;
 
 use bentpipe_units::{Instant, Span};
 
@@ -216,6 +217,7 @@ impl Controller for Steady {
             _ => {}
         }
         self.seen = path.now;
+        self.take_along();
         if let Some(queues) = queues {
             self.step(path, queues);
         }
@@ -268,11 +270,12 @@ impl Controller for Steady {
             }
             Signal::Capacity(found) => {
                 self.company.find(found.map(|found| found.rate.as_bps() as f64 / 8.0));
-                self.known.recall(path.now, found.map(|found| found.round_trip));
+                self.known.recall(path, *found);
             }
             Signal::Resume { window, ssthresh } => {
                 self.interrupt_bbr(path.now);
                 self.window.resume(*window, *ssthresh);
+                self.known.jump();
                 self.paused = None;
                 if self.window.in_slow_start() {
                     self.stage = Stage::Start;
@@ -288,7 +291,7 @@ impl Controller for Steady {
         if matches!(self.stage, Stage::LikeBbr { .. }) {
             return self.like_bbr.limits();
         }
-        let (base, target) = (self.known.base(), self.known.target());
+        let (trip, target) = (self.known.trip(), self.known.target());
         let (gain, queue) = match self.stage {
             Stage::Start => (PACE_START, target),
             // What leaves faster meets a full queue in bursts.
@@ -296,9 +299,9 @@ impl Controller for Steady {
             // Not what round trips are: the pace shall not follow a queue that was there before.
             _ => (1.0, target),
         };
-        let trip = (base + queue).as_secs_f64();
-        let is_known = base > Span::ZERO;
-        let pacing = is_known.then(|| bit_rate(gain * self.window.cwnd() / trip));
+        let is_known = trip > Span::ZERO;
+        let pace = gain * self.window.cwnd() / (trip + queue).as_secs_f64();
+        let pacing = is_known.then(|| bit_rate(pace));
         Limits { window: Some(self.window.bytes()), pacing, of_payload: true, ..Limits::default() }
     }
 

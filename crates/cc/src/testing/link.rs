@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use bentpipe_units::ByteCount;
+use bentpipe_units::{ByteCount, OneWayDelay};
 
 use super::play::{MSS, Play, secs};
 use crate::{Ack, Loss, LossCause, Phase, RateSample};
@@ -21,18 +21,31 @@ pub(crate) struct Link {
     pub(crate) rate: f64,
     /// Round trip without a queue.
     pub(crate) base: f64,
+    /// The receiver tells how long the way back is, by a clock that gains so many seconds in a second.
+    pub(crate) clock: Option<f64>,
+    /// What acknowledgements wait on their way.
+    back: f64,
     room: f64,
     queue: f64,
     flight: f64,
     delivered: f64,
     overflowed: f64,
     noise: f64,
-    /// Bytes on their way, the round trip that they will have taken, and whether they are marked.
-    pipe: VecDeque<(f64, f64, bool)>,
+    pipe: VecDeque<Piece>,
     /// Bytes delivered by each step.
     past: VecDeque<f64>,
     round_ends: f64,
     quiet_until: f64,
+}
+
+/// Bytes on their way, and the acknowledgement that they will have.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    bytes: f64,
+    round_trip: f64,
+    /// How long of that it will have waited.
+    back: f64,
+    is_marked: bool,
 }
 
 impl Link {
@@ -51,13 +64,15 @@ impl Link {
             marks_above: f64::INFINITY,
             rate: rate / 8.0,
             base,
+            clock: None,
+            back: 0.0,
             room,
             queue: 0.0,
             flight: 0.0,
             delivered: 0.0,
             overflowed: 0.0,
             noise: 0.0,
-            pipe: std::iter::repeat_n((0.0, base, false), (base / STEP) as usize).collect(),
+            pipe: std::iter::repeat_n(Piece::empty(base, 0.0), (base / STEP) as usize).collect(),
             past: VecDeque::new(),
             round_ends: 0.0,
             quiet_until: 0.0,
@@ -68,7 +83,23 @@ impl Link {
     pub(crate) fn lengthen(&mut self, seconds: f64) {
         self.base += seconds;
         let more = (seconds / STEP).round() as usize;
-        self.pipe.extend(std::iter::repeat_n((0.0, self.base, false), more));
+        self.pipe.extend(std::iter::repeat_n(Piece::empty(self.base, self.back), more));
+    }
+
+    /// Acknowledgements of what leaves the link from now on wait for so many seconds.
+    pub(crate) fn wait_back(&mut self, seconds: f64) {
+        let steps = |seconds: f64| (seconds / STEP).round() as usize;
+        let (before, now) = (steps(self.back), steps(seconds));
+        self.back = seconds;
+        if now > before {
+            let piece = Piece::empty(self.base + self.queue_seconds() + seconds, seconds);
+            self.pipe.extend(std::iter::repeat_n(piece, now - before));
+        }
+        // Those that come out of a shorter queue come with the last ones before.
+        for _ in now..before {
+            let bytes = self.pipe.pop_back().map_or(0.0, |piece| piece.bytes);
+            self.pipe.iter_mut().next_back().expect("the path is long").bytes += bytes;
+        }
     }
 
     /// Bytes delivered so far.
@@ -114,16 +145,26 @@ impl Link {
         self.queue += sent;
         let out = self.queue.min(self.rate * STEP);
         self.queue -= out;
-        self.pipe.push_back((out, self.base + wait, self.queue > self.marks_above));
+        self.pipe.push_back(Piece {
+            bytes: out,
+            round_trip: self.base + wait + self.back,
+            back: self.back,
+            is_marked: self.queue > self.marks_above,
+        });
         let overflow = (self.queue - self.room).max(0.0);
         self.queue -= overflow;
         self.overflowed += overflow;
-        let (arrived, rtt, marked) = self.pipe.pop_front().expect("a pipe of constant length");
+        let piece = self.pipe.pop_front().expect("a pipe of constant length");
+        let arrived = piece.bytes;
         self.noise += arrived * self.loss;
         let noise = if self.noise >= MSS as f64 { std::mem::take(&mut self.noise) } else { 0.0 };
         let good = arrived - noise.min(arrived);
         self.flight -= arrived + overflow;
-        self.tell(good, rtt, noise.min(arrived) + overflow, marked);
+        self.play.path.return_delay = self.clock.map(|gains| {
+            let fast = gains * self.play.path.now.as_secs_f64();
+            OneWayDelay::from_nanos(((piece.back - fast) * 1e9) as i64)
+        });
+        self.tell(good, piece.round_trip, noise.min(arrived) + overflow, piece.is_marked);
     }
 
     fn tell(&mut self, good: f64, rtt: f64, lost: f64, marked: bool) {
@@ -176,5 +217,11 @@ impl Link {
             }
             self.play.controller.on_loss(&self.play.path, &loss);
         }
+    }
+}
+
+impl Piece {
+    const fn empty(round_trip: f64, back: f64) -> Self {
+        Self { bytes: 0.0, round_trip, back, is_marked: false }
     }
 }

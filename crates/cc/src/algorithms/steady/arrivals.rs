@@ -83,11 +83,13 @@ impl Arrivals {
         self.lost += bytes;
     }
 
-    /// Looks at an acknowledgement. Gives the interval that it ends, each of which is as long as `base`.
+    /// Looks at an acknowledgement of what arrived then, by a clock of the receiver. Gives the interval that it ends, each of which is
+    /// as long as `base`.
     pub(super) fn take(
         &mut self,
         path: &PathView,
         ack: &Ack,
+        arrived_at: Instant,
         base: Span,
         cwnd: f64,
     ) -> Option<Interval> {
@@ -97,7 +99,7 @@ impl Arrivals {
         if path.now.since(ack.newest_sent_at) * 4 >= base * 3 {
             self.sent = self.sent.max(ack.newest_sent_at);
         }
-        let took = path.now.since(self.began);
+        let took = arrived_at.since(self.began);
         if took < base.max(LEAST) {
             return None;
         }
@@ -118,7 +120,7 @@ impl Arrivals {
             let period = path.now.since(Instant::ZERO).as_nanos() / MEMORY.as_nanos();
             self.best.take(period, self.rate());
         }
-        (self.began, self.delivered, self.lost) = (path.now, path.delivered, ByteCount::ZERO);
+        (self.began, self.delivered, self.lost) = (arrived_at, path.delivered, ByteCount::ZERO);
         (self.limited, self.sent_before) = (false, self.sent);
         Some(Interval { sent, rate, limited, paused, lost })
     }
@@ -160,7 +162,8 @@ mod tests {
                 lost: ByteCount::ZERO,
                 marked: ByteCount::ZERO,
             };
-            arrivals.take(&play.path, &ack, base, 1e6).expect("an interval").lost
+            let now = play.path.now;
+            arrivals.take(&play.path, &ack, now, base, 1e6).expect("an interval").lost
         });
         parts.collect()
     }

@@ -1,7 +1,11 @@
 //! What round trips say of the queue.
+//!
+//! Where the receiver tells, it is the way there that is looked at: what waits on the way back makes round trips longer, and the
+//! window with them, but is no queue that the window fills.
 
-use bentpipe_units::Span;
+use bentpipe_units::{OneWayDelay, Span};
 
+use super::way_back::{Shift, WayBack};
 use crate::PathView;
 
 /// The part of the shortest round trip that shall stand in the queue, and no less.
@@ -22,16 +26,22 @@ pub(super) struct Queues {
     pub(super) longest: Span,
 }
 
+/// How long the way there took, from a zero of its own.
+fn there(path: &PathView) -> OneWayDelay {
+    path.latest_rtt - path.return_delay.unwrap_or_default()
+}
+
 /// The queue as the sender sees it.
 #[derive(Debug, Default)]
 pub(super) struct Delay {
-    /// The round trip without a queue.
-    base: Option<Span>,
-    /// The shortest round trip of all when it was looked at last, and the longest since the first one.
-    shortest: Option<Span>,
-    longest: Span,
-    /// Shortest and longest round trip of late.
-    now: Option<(Span, Span)>,
+    /// The way there without a queue.
+    base: Option<OneWayDelay>,
+    /// The shortest one of all when it was looked at last, and the longest since the first one.
+    shortest: Option<OneWayDelay>,
+    longest: Option<OneWayDelay>,
+    /// Shortest and longest one of late.
+    now: Option<(OneWayDelay, OneWayDelay)>,
+    back: WayBack,
     spread: Span,
     before: Span,
     still: u32,
@@ -41,15 +51,28 @@ pub(super) struct Delay {
 impl Delay {
     /// Looks at the latest round trip.
     pub(super) fn measure(&mut self, path: &PathView) {
-        let latest = path.latest_rtt;
-        if latest.is_zero() {
+        if path.latest_rtt.is_zero() {
             return;
         }
+        let shift = self.back.measure(path);
+        self.keep_round_trips(shift);
+        let latest = there(path);
         let (shortest, longest) = self.now.get_or_insert((latest, latest));
         (*shortest, *longest) = ((*shortest).min(latest), (*longest).max(latest));
         self.base = Some(self.base.map_or(latest, |base| base.min(latest)));
-        self.shortest.get_or_insert(path.min_rtt.min(latest));
-        self.longest = self.longest.max(latest);
+        self.shortest.get_or_insert(latest - path.latest_rtt.saturating_sub(path.min_rtt));
+        self.longest = Some(self.longest.map_or(latest, |longest| longest.max(latest)));
+    }
+
+    /// A round trip is what one clock measures: what two clocks make of its parts changes no sum of them.
+    fn keep_round_trips(&mut self, Shift { longer, shorter }: Shift) {
+        if longer == shorter {
+            return;
+        }
+        let moved = |there: OneWayDelay| there + shorter - longer;
+        let there = [&mut self.base, &mut self.shortest, &mut self.longest];
+        there.into_iter().flatten().for_each(|there| *there = moved(*there));
+        self.now = self.now.map(|(shortest, longest)| (moved(shortest), moved(longest)));
     }
 
     /// What was measured in the interval of now is not of now.
@@ -64,11 +87,11 @@ impl Delay {
         self.base = self.base.map(|base| base - longer);
     }
 
-    /// Whether all round trips of the interval that ended last are shorter by more than that than any was when this was so last, or
+    /// Whether all round trips of an interval with these queues are shorter by more than that than any was when this was so last, or
     /// than the first one.
-    pub(super) fn falls_by(&mut self, by: Span, longest: Span) -> bool {
-        let shortest = self.shortest.unwrap_or_default();
-        let falls = shortest.saturating_sub(longest) > by;
+    pub(super) fn falls_by(&mut self, by: Span, queues: Queues) -> bool {
+        let longest = self.base.unwrap_or_default() + queues.longest;
+        let falls = self.shortest.unwrap_or_default().beyond(longest) > by;
         if falls {
             self.shortest = Some(longest);
         }
@@ -76,19 +99,20 @@ impl Delay {
     }
 
     /// The longest round trip of all.
-    pub(super) const fn longest(&self) -> Span {
-        self.longest
+    pub(super) fn longest(&self) -> Span {
+        self.longest.map_or(Span::ZERO, |longest| longest + self.back.shortest())
     }
 
     /// The queues since the last call. What round trips differ by is their own doing if the window is `quiet`.
     pub(super) fn take(&mut self, quiet: bool) -> Option<Queues> {
+        self.back.end_interval();
         let (shortest, longest) = self.now.take()?;
-        self.difference = longest.saturating_sub(shortest);
-        if quiet && !self.is_deep(shortest.saturating_sub(self.base())) {
+        self.difference = longest.beyond(shortest);
+        if quiet && !self.is_deep(self.beyond_base(shortest)) {
             self.spread = (self.spread * (SMOOTH - 1) + self.difference) / SMOOTH;
         }
-        let queue = |round_trip: Span| round_trip.saturating_sub(self.base());
-        let queues = Queues { shortest: queue(shortest), longest: queue(longest) };
+        let queues =
+            Queues { shortest: self.beyond_base(shortest), longest: self.beyond_base(longest) };
         let (low, high) = (queues.shortest.min(self.before), queues.shortest.max(self.before));
         let same = high.saturating_sub(low) <= self.target() / SAME_SHARE;
         self.still = if same { self.still + 1 } else { 0 };
@@ -113,12 +137,32 @@ impl Delay {
 
     /// The queue at this moment.
     pub(super) fn queue(&self, path: &PathView) -> Span {
-        path.latest_rtt.saturating_sub(self.base())
+        self.beyond_base(there(path))
+    }
+
+    fn beyond_base(&self, there: OneWayDelay) -> Span {
+        self.base.map_or(Span::ZERO, |base| there.beyond(base))
     }
 
     /// The round trip without a queue.
     pub(super) fn base(&self) -> Span {
-        self.base.unwrap_or(Span::ZERO)
+        self.base.map_or(Span::ZERO, |base| base + self.back.shortest())
+    }
+
+    /// The same with what waits on the way back of late.
+    pub(super) fn trip(&self) -> Span {
+        self.base() + self.back.waits()
+    }
+
+    /// The way back.
+    pub(super) const fn back(&mut self) -> &mut WayBack {
+        &mut self.back
+    }
+
+    /// By what a window changes with the way back, if it does, that follows the queue.
+    pub(super) fn takes_along(&mut self, follows: bool) -> Option<f64> {
+        let (base, target) = (self.base(), self.target());
+        self.back.takes_along(follows, base, target / 2)
     }
 
     /// The path is so much longer than it was.

@@ -7,7 +7,7 @@ use super::company::FAR;
 use super::delay::{Delay, Queues};
 use super::noise::Noise;
 use super::recalled::Recalled;
-use crate::{Ack, PathView};
+use crate::{Ack, KnownPath, PathView};
 
 /// What is under way for each byte that arrives in a round trip: reports come a few times in one, and what is lost has its
 /// place in the window.
@@ -64,7 +64,10 @@ impl Known {
     ) -> Option<Queues> {
         self.delay.measure(path);
         self.look_for_pause(path);
-        self.interval = self.arrivals.take(path, ack, self.delay.base(), cwnd)?;
+        // Acknowledgements that waited on the way back come in bunches, what they tell of did not.
+        let arrived_at = path.now.before(self.delay.back().waited());
+        let base = self.delay.base();
+        self.interval = self.arrivals.take(path, ack, arrived_at, base, cwnd)?;
         if let Some(lost) = self.interval.lost {
             self.noise.take(lost);
         }
@@ -116,6 +119,21 @@ impl Known {
         self.delay.base()
     }
 
+    /// The round trip without a queue of the window: with what waits on the way back.
+    pub(super) fn trip(&self) -> Span {
+        self.delay.trip()
+    }
+
+    /// By what a window changes with the way back, if it does, that follows the queue.
+    pub(super) fn takes_along(&mut self, follows: bool) -> Option<f64> {
+        self.delay.takes_along(follows)
+    }
+
+    /// So much waits on the way back that acknowledgements come in bunches.
+    pub(super) fn hears_late(&self) -> bool {
+        self.trip() > self.base() + self.target()
+    }
+
     /// The queueing delay that is wanted.
     pub(super) fn target(&self) -> Span {
         self.delay.target()
@@ -124,18 +142,26 @@ impl Known {
     /// All round trips of an interval with these queues are shorter than any ever was, by so much that others must have filled the
     /// queue before.
     pub(super) fn is_found_shorter(&mut self, queues: Queues) -> bool {
-        let longest = self.base() + queues.longest;
-        self.delay.falls_by(self.base() / FULL_BEFORE, longest)
+        self.delay.falls_by(self.base() / FULL_BEFORE, queues)
     }
 
-    /// Somebody sends, or begins to, over a path that has this round trip without a queue; or what was known of the path is not so.
-    pub(super) fn recall(&mut self, now: Instant, trip: Option<Span>) {
-        let Some(trip) = trip else { return self.recalled.refute(now) };
+    /// Somebody sends, or begins to, over a path of which this was found; or what was known of the path is not so.
+    pub(super) fn recall(&mut self, path: &PathView, found: Option<KnownPath>) {
+        let now = path.now;
+        self.delay.back().find(path, found.and_then(|found| found.return_delay));
+        let Some(trip) = found.map(|found| found.round_trip) else {
+            return self.recalled.refute(now);
+        };
         let begins = self.base().is_zero() || now.since(self.heard.0) > trip * SILENT;
         if trip >= FAR && begins {
             self.recalled.begin(now, trip);
             self.delay.forget_interval();
         }
+    }
+
+    /// The window is what the path was found to carry.
+    pub(super) const fn jump(&mut self) {
+        self.delay.back().jump();
     }
 
     /// Somebody has just begun: what arrived is less than what the path carries.
@@ -154,7 +180,7 @@ impl Known {
     }
 
     /// The longest round trip of all.
-    pub(super) const fn longest(&self) -> Span {
+    pub(super) fn longest(&self) -> Span {
         self.delay.longest()
     }
 
@@ -176,7 +202,7 @@ impl Known {
     /// What stays of a window that has `queue` in the queue and shall have three quarters of the target there.
     pub(super) fn part(&self, queue: Span) -> f64 {
         let goal = self.goal();
-        ((self.base() + goal).as_secs_f64() / (self.base() + queue).as_secs_f64()).min(1.0)
+        ((self.trip() + goal).as_secs_f64() / (self.trip() + queue).as_secs_f64()).min(1.0)
     }
 
     /// The queueing delay that a cut leaves.
@@ -186,7 +212,7 @@ impl Known {
 
     /// The window that fits what the path delivered in the last interval.
     pub(super) fn fitting(&self) -> f64 {
-        let trip = (self.base() + self.target() / 2).as_secs_f64();
+        let trip = (self.trip() + self.target() / 2).as_secs_f64();
         SPARE * self.noise.sent_for_each() * self.interval.rate * trip
     }
 
@@ -197,7 +223,7 @@ impl Known {
 
     /// The window that filled the path when it carried most of late.
     pub(super) fn best_window(&self) -> f64 {
-        self.noise.sent_for_each() * self.arrivals.best() * self.base().as_secs_f64()
+        self.noise.sent_for_each() * self.arrivals.best() * self.trip().as_secs_f64()
     }
 
     /// The same with what is under way besides.

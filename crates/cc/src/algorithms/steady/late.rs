@@ -36,7 +36,7 @@ impl Steady {
             let has_less = !self.came_late() && !self.company.has_enough(interval.rate);
             self.company.meet_for_certain();
             // What it jumped to was for the longer path.
-            if let Some(fills) = self.company.fills(base) {
+            if let Some(fills) = self.company.fills(self.known.trip()) {
                 self.window.set(self.window.cwnd().min(fills));
             }
             let is_led = matches!(self.stage, Stage::Contends { .. } | Stage::LikeBbr { .. });
@@ -83,7 +83,7 @@ impl Steady {
 
     /// The window is a fair part of what the path carries in round trips of now.
     fn has_part(&self) -> bool {
-        let fills = self.company.fills(self.known.base() + self.known.latest_queue());
+        let fills = self.company.fills(self.known.trip() + self.known.latest_queue());
         fills.is_some_and(|fills| self.window.cwnd() >= PART * fills)
     }
 

@@ -34,8 +34,8 @@ impl Steady {
     pub(super) fn look_for_others(&mut self, queue: Span, sheds: bool) {
         let slow_start = matches!(self.stage, Stage::Start);
         let interval = self.known.interval();
-        // After an outage, or where more is lost than usually, what arrives tells nothing.
-        if sheds || interval.paused || self.known.loses() {
+        // After an outage, where more is lost than usually, or where acknowledgements come in bunches, what arrives tells nothing.
+        if sheds || interval.paused || self.known.loses() || self.known.hears_late() {
             self.company.doubt();
         } else if interval.limited && !slow_start && queue <= self.known.target() * SUDDEN {
             let is_empty = queue * 4 < self.known.target();
@@ -55,7 +55,8 @@ impl Steady {
             cut_from,
             rate: self.known.rate(),
         });
-        if self.known.base() < LONG || !self.known.interval().limited {
+        let tells = self.known.interval().limited && !self.known.hears_late();
+        if self.known.base() < LONG || !tells {
             return self.traces.forget();
         }
         let have_left = left && !self.is_led_by_others() && !self.known.has_resumed(now);
@@ -129,7 +130,7 @@ impl Steady {
             }
             return;
         }
-        let fills = self.known.rate() * self.known.base().as_secs_f64();
+        let fills = self.known.rate() * self.known.trip().as_secs_f64();
         self.contest.lose(self.window.segments());
         let left = if is_long && self.company.has_enough(self.known.rate()) {
             BETA_OF_ENOUGH * cwnd
@@ -164,7 +165,7 @@ impl Steady {
             Shown::Left => {
                 self.rivals.rest(rests);
                 // BBR has twice the product under way, and paces.
-                let trip = (self.known.base() + self.known.target()).as_secs_f64();
+                let trip = (self.known.trip() + self.known.target()).as_secs_f64();
                 let fills = self.known.rate() * trip;
                 self.cut_to(fills, self.window.cwnd(), 0);
             }

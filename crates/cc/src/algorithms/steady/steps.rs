@@ -150,6 +150,20 @@ impl Steady {
         }
     }
 
+    /// What waits on the way back makes round trips longer, and the window with them.
+    pub(super) fn take_along(&mut self) {
+        let follows = !self.is_led_by_others() && !matches!(self.stage, Stage::LikeBbr { .. });
+        let Some(part) = self.known.takes_along(follows) else { return };
+        self.window.set(part * self.window.cwnd());
+        self.run = None;
+        if let Stage::Settles { before, .. }
+        | Stage::Verifies { before }
+        | Stage::Doubts { before } = &mut self.stage
+        {
+            *before *= part;
+        }
+    }
+
     /// The queue is what others, or slow start, make of it.
     pub(super) const fn is_led_by_others(&self) -> bool {
         matches!(self.stage, Stage::Start | Stage::Contends { .. })
