@@ -28,8 +28,11 @@ PROGRAM = os.environ.get("BENTPIPE", str(ROOT / "target/dist/bentpipe"))
 STARLINK_SCALE = 0.48
 # The gateways are up for so many seconds before a download that is measured from its beginning.
 UP = 60
-# Where chance has no other part the rate differs by so much from seed to seed.
+# Where chance has no other part the rate differs by so much from seed to seed, or what happens to the link by so many seconds.
 VARIES = 0.004
+LATER = 0.35
+# An upload begins so many seconds after the download, more with each seed, or before it.
+UPLOADS = 5
 
 GATEWAYS = """
 [gateway]
@@ -56,6 +59,15 @@ to = "terminal"
 protocol = "udp"
 start = "7 s"
 traffic = {{ kind = "cbr", packet = "40 B", interval = "20 ms", count = {pings} }}
+"""
+
+UPLOAD = """
+[flows.upload]
+from = "client"
+to = "server"
+size = "1 GB"
+protocol = "tcp"
+start = "{start} s"
 """
 
 LINES = """
@@ -93,6 +105,8 @@ class Row:
     steps: object = field(default_factory=list)
     trace: object = None
     reorder: bool = False
+    # Beside the download something is sent the other way.
+    upload: bool = False
     seen: tuple = ()
     seen_rate: float = 0.0
 
@@ -135,6 +149,11 @@ def bursts(share):
     return f"gilbert_elliott = {{ to_bad = {share * 0.1 / (1 - share)}, to_good = 0.1 }}"
 
 
+def narrow(queue):
+    """64 kbit/s back, and a queue of so many milliseconds."""
+    return f'return = {{ rate = "0.064 Mbit/s", queue = "{8 * queue} B" }}'
+
+
 GEO, LEO = (10.0, 600.0, 30), (20.0, 50.0, 60)
 GEO_LONG, LEO_LONG = (10.0, 600.0, 90), (20.0, 50.0, 180)
 OUTAGE = 'blackouts = [{ at = "20 s", lasts = "30 s" }]'
@@ -152,6 +171,8 @@ ROWS = [
     Row("GEO 10, 2 to 10 s after the fade", *GEO_LONG, steps=fade(10e6, 0.3), seen=(42, 50)),
     Row("GEO 10, 2 to 20 s after 200 ms more", *GEO_LONG, steps=longer(10e6, 0.3, 0.2), seen=(22, 40)),
     Row("GEO 10, 2 to 10 s after an outage", *GEO_LONG, settings=OUTAGE, seen=(52, 60)),
+    Row("GEO 10, 64 kbit/s back, beside an upload", *GEO, settings=narrow(600), upload=True),
+    Row("the same, 20 kB of queue back", *GEO, settings=narrow(2500), upload=True),
     Row("LEO 20, 1 % loss", *LEO, settings="loss = 0.01"),
     Row("LEO 20, jitter of 30 ms", *LEO, steps=jitter(20e6, 0.025, 0.03)),
     Row("LEO 20, jitter of 30 ms, reordering", *LEO, steps=jitter(20e6, 0.025, 0.03), reorder=True),
@@ -237,6 +258,10 @@ def download(row, seed, controller, folder):
     """The share that a download had, and the delay of the ping above that of an empty link in ms."""
     if not row.steps and not row.trace:
         row = replace(row, rate=row.rate * (1 + VARIES * (seed - 3)))
+    if row.seen and isinstance(row.steps, list):
+        by = LATER * (seed - 3)
+        steps = [(at + by if 0 < at < 300 else at, *step) for at, *step in row.steps]
+        row = replace(row, steps=steps, seen=tuple(at + by for at in row.seen))
     link, start = link_of(row, seed, folder)
     pings = int(50 * (row.seen[1] - 8)) if row.seen else 1000
     duration = row.seen[1] + 2 if row.seen else 400
@@ -244,7 +269,12 @@ def download(row, seed, controller, folder):
         controller=controller, size=row.size, pings=pings, up=5 if row.seen else UP
     )
     name = f"{re.sub('[^a-z0-9]+', '-', row.name.lower())}-{seed}"
-    run, samples = simulate(text, folder, name)
+    beside = text
+    if row.upload:
+        begins = max(0, UPLOADS * (3 - seed))
+        late = UPLOADS * max(0, seed - 3)
+        beside = text.replace("[flows.file]\n", f'[flows.file]\nstart = "{begins} s"\n') + UPLOAD.format(start=late)
+    run, samples = simulate(beside, folder, name)
     flow = run["flows"][0]
     delay = slow_ping(run) - idle_ping(text, duration, folder, name)
     if not row.seen:
