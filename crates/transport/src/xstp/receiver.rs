@@ -401,6 +401,20 @@ mod tests {
         assert_eq!(report.gaps.as_slice(), [Gap { lower: 0, upper: 10 }]);
     }
 
+    #[test]
+    fn a_stat_says_when_its_poll_came_and_not_when_it_left_if_it_is_to() {
+        for is_told in [true, false] {
+            let config = Config { receive_timestamps: is_told, ..Config::default() };
+            let mut receiver = Receiver::new(Arc::new(config), Seq32::default(), MSS, true);
+            let came = Instant::ZERO + Span::from_secs(3_000);
+            receiver.handle_poll(came, 7, Seq32::default());
+            receiver.handle_poll(came + Span::from_secs(1), 7, Seq32::default());
+            let report = receiver.take_report().expect("an answer");
+            let told = is_told.then(|| timestamp::receive_timestamp(came));
+            assert_eq!(report.received_at, told, "the POLL came twice");
+        }
+    }
+
     proptest! {
         #[test]
         fn the_right_edge_never_moves_back_and_the_buffer_holds_all_within_it(

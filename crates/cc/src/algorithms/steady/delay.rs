@@ -151,7 +151,7 @@ impl Delay {
 
     /// The same with what waits on the way back of late.
     pub(super) fn trip(&self) -> Span {
-        self.base() + self.back.waits()
+        self.base.map_or(Span::ZERO, |_| self.base() + self.back.waits())
     }
 
     /// The way back.
