@@ -280,7 +280,7 @@ impl Controller for Steady {
                 if self.window.in_slow_start() {
                     self.stage = Stage::Start;
                 } else {
-                    self.follow_from(path.now + self.known.base());
+                    self.follow_from(path.now + self.known.trip());
                 }
             }
             _ => {}

@@ -75,10 +75,16 @@ impl QueueWatch {
         *self = Self { return_delay: self.return_delay, ..Self::new() };
     }
 
-    /// What left a round trip ago was answered.
-    pub(super) fn answered(&mut self, now: Instant, round_trip: Span, received: Received) {
+    /// What left a round trip ago was answered. Returns how long the answer took for its way.
+    pub(super) fn answered(
+        &mut self,
+        now: Instant,
+        round_trip: Span,
+        received: Received,
+    ) -> Option<OneWayDelay> {
         self.return_delay.measure(now, round_trip, received);
         self.return_path.measure(now, self.return_delay.get());
+        self.return_delay.get()
     }
 
     /// How long the latest answer took for its way, if the peer tells.

@@ -7,6 +7,9 @@ use bentpipe_wire::xstp::ReceiveTimestamp;
 
 use super::timestamp;
 
+/// Clocks differ by one part in so many at most.
+const DRIFT: u64 = 4_000;
+
 /// What a peer says of what it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
@@ -21,6 +24,8 @@ pub struct Received {
 pub(super) struct ReturnDelay {
     latest: Option<Answer>,
     delay: OneWayDelay,
+    began: Instant,
+    longest: Span,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,13 +40,20 @@ impl ReturnDelay {
     pub(super) fn measure(&mut self, now: Instant, round_trip: Span, received: Received) {
         let apart = timestamp::at(now.before(received.held)).wrapping_sub(received.at.ticks());
         let apart = ReceiveTimestamp::from_ticks(apart);
-        let Some(latest) = self.latest.replace(Answer { apart, round_trip }) else { return };
+        self.longest = self.longest.max(round_trip);
+        let Some(latest) = self.latest.replace(Answer { apart, round_trip }) else {
+            self.began = now;
+            return;
+        };
         let nanos = i64::from(apart.ahead_of(latest.apart)) * timestamp::TICK_NANOS as i64;
         // Neither way takes less than no time, or more than the round trip: a clock was set or has rested.
         let tick = Span::from_nanos(timestamp::TICK_NANOS);
         let most = if nanos < 0 { latest.round_trip } else { round_trip } + tick;
-        if nanos.unsigned_abs() <= most.as_nanos() {
-            self.delay = OneWayDelay::from_nanos(self.delay.as_nanos() + nanos);
+        // Nor does it come to more in small steps, but for clocks that do not go alike.
+        let in_all = self.longest + now.since(self.began) / DRIFT + tick;
+        let delay = self.delay.as_nanos() + nanos;
+        if nanos.unsigned_abs() <= most.as_nanos() && delay.unsigned_abs() <= in_all.as_nanos() {
+            self.delay = OneWayDelay::from_nanos(delay);
         }
     }
 
@@ -96,6 +108,13 @@ mod tests {
             (4_000, 919_800, 620),
         ];
         assert_eq!(delay(&answers), [0, 0, 0, 20]);
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_hides_no_more_than_a_round_trip() {
+        let answers: Vec<_> = (1..1_000).map(|n| (100 * n, 5_000, 600)).collect();
+        let longest = delay(&answers).into_iter().max();
+        assert!(longest.is_some_and(|longest| (500..=630).contains(&longest)), "{longest:?}");
     }
 
     proptest! {

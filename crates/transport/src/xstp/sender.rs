@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bentpipe_cc::{DedicatedLink, PathView, Signal};
 use bentpipe_record::SendLimit;
-use bentpipe_units::{BitRate, ByteCount, Instant, Seq32, Span};
+use bentpipe_units::{BitRate, ByteCount, Instant, OneWayDelay, Seq32, Span};
 use bytes::Bytes;
 
 use super::Config;
@@ -46,6 +46,8 @@ pub(super) struct Sender {
     pub(super) buffer: SendBuffer,
     pub(super) cache: SendCache,
     pub(super) rtt: RttEstimator,
+    /// How long the way back of the latest sample was, if the peer tells.
+    pub(super) return_delay: Option<OneWayDelay>,
     pub(super) polls: PollClock,
     /// Used only if the settings say `selective`.
     pub(super) delivery: Delivery,
@@ -95,6 +97,7 @@ impl Sender {
             buffer: SendBuffer::default(),
             cache: SendCache::new(first),
             rtt: RttEstimator::new(config.rtt_init, config.rto_min),
+            return_delay: None,
             polls: PollClock::new(),
             delivery: Delivery::default(),
             probing: Probing::new(),
@@ -410,6 +413,7 @@ impl Sender {
             && self.rtt.measured().is_none()
         {
             self.rtt = RttEstimator::new(known, self.config.rto_min);
+            self.return_delay = self.governor.queue().return_delay();
         }
         self.governor.join(path.controller());
         self.follow_controller();
@@ -450,6 +454,7 @@ impl Sender {
     /// Answers come by another path from now on.
     pub(super) fn handle_new_round_trip(&mut self, now: Instant) {
         self.rtt = RttEstimator::new(self.config.rtt_init, self.config.rto_min);
+        self.return_delay = None;
         self.governor.queue().forget();
         self.polls.forget();
         self.polls.reset_backoff(now);
@@ -469,7 +474,7 @@ impl Sender {
             srtt: self.rtt.srtt(),
             latest_rtt: self.rtt.latest(),
             min_rtt: self.rtt.min(),
-            return_delay: self.governor.queue().return_delay(),
+            return_delay: self.return_delay,
             round: self.round.number,
             delivered: ByteCount::new(self.round.delivered),
             cwnd_limited: self.buffer.len() > 0 && self.governor.cwnd() <= self.credit(),

@@ -1,7 +1,7 @@
 //! Who is no session and shares a path with sessions: datagrams that are counted and repaired elsewhere.
 
 use bentpipe_cc::{Ack, Controller, Limits, Loss, LossCause, PathView, Sent, Signal};
-use bentpipe_units::{ByteCount, Instant, Span};
+use bentpipe_units::{ByteCount, Instant, OneWayDelay, Span};
 
 use super::Received;
 use super::shared_path::{SharedPath, SharedWatch};
@@ -16,6 +16,8 @@ pub struct SharedMember {
     in_flight: u64,
     delivered: u64,
     latest: Span,
+    /// How long the way back of that was.
+    return_delay: Option<OneWayDelay>,
     srtt: Span,
     least: Span,
     round: u64,
@@ -32,8 +34,13 @@ const UNKNOWN: Span = Span::from_secs(1);
 impl SharedMember {
     /// A member more.
     pub fn new(path: &SharedPath) -> Self {
-        let known = path.queue().get().latest();
+        let (known, return_delay) = {
+            let queue = path.queue();
+            let queue = queue.get();
+            (queue.latest(), queue.return_delay())
+        };
         Self {
+            return_delay,
             controller: path.controller(),
             queue: path.queue(),
             mss: path.mss(),
@@ -87,7 +94,7 @@ impl SharedMember {
             if self.least == Span::MAX { round_trip } else { (self.srtt * 7 + round_trip) / 8 };
         (self.latest, self.least) = (round_trip, self.least.min(round_trip));
         let mut queue = self.queue.get();
-        queue.answered(now, round_trip, received);
+        self.return_delay = queue.answered(now, round_trip, received);
         queue.measured(now, round_trip);
     }
 
@@ -153,7 +160,7 @@ impl SharedMember {
             srtt: self.srtt,
             latest_rtt: self.latest,
             min_rtt: self.least,
-            return_delay: self.queue.get().return_delay(),
+            return_delay: self.return_delay,
             round: self.round,
             delivered: ByteCount::new(self.delivered),
             cwnd_limited: self.hungry,

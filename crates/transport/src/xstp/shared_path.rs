@@ -38,9 +38,8 @@ impl SharedPath {
     /// so has one in slow start; it falls back if the path does not carry it. The peer says when it had received what showed that.
     pub fn know(&self, now: Instant, path: KnownPath, received: Received) {
         let mut queue = self.queue.get();
-        queue.answered(now, path.round_trip, received);
+        let return_delay = queue.answered(now, path.round_trip, received);
         queue.measured(now, path.round_trip);
-        let return_delay = queue.return_delay();
         drop(queue);
         let (payload, whole) = self.lengths();
         let path = KnownPath { return_delay, ..scaled(path, payload, whole) };

@@ -84,13 +84,13 @@ impl Arrivals {
     }
 
     /// Looks at an acknowledgement of what arrived then, by a clock of the receiver. Gives the interval that it ends, each of which is
-    /// as long as `base`.
+    /// as long as `trip`, a round trip of `base` with what waits on the way back.
     pub(super) fn take(
         &mut self,
         path: &PathView,
         ack: &Ack,
         arrived_at: Instant,
-        base: Span,
+        (base, trip): (Span, Span),
         cwnd: f64,
     ) -> Option<Interval> {
         self.cwnd = self.cwnd.max(cwnd);
@@ -100,13 +100,13 @@ impl Arrivals {
             self.sent = self.sent.max(ack.newest_sent_at);
         }
         let took = arrived_at.since(self.began);
-        if took < base.max(LEAST) {
+        if took < trip.max(LEAST) {
             return None;
         }
         let arrived = path.delivered - self.delivered;
         let (limited, sent) = (self.limited, [self.sent_before, self.sent]);
         // After a pause an interval is longer than what arrived in it, and what was lost is an outage's.
-        let paused = took > base.max(LEAST) * 2;
+        let paused = took > trip.max(LEAST) * 2;
         // So is much of what is found lost in the next one.
         let of_outage = std::mem::replace(&mut self.paused, paused) || paused;
         let lost = if of_outage { None } else { self.lost_part(arrived, path.mss) };
@@ -163,7 +163,7 @@ mod tests {
                 marked: ByteCount::ZERO,
             };
             let now = play.path.now;
-            arrivals.take(&play.path, &ack, now, base, 1e6).expect("an interval").lost
+            arrivals.take(&play.path, &ack, now, (base, base), 1e6).expect("an interval").lost
         });
         parts.collect()
     }

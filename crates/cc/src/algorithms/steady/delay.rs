@@ -19,6 +19,9 @@ const TARGET_MOST: Span = Span::from_millis(25);
 const SMOOTH: u64 = 4;
 /// Queues that differ by this part of the target are the same.
 const SAME_SHARE: u64 = 4;
+/// No path is shorter, whatever a receiver says of its clock.
+const LEAST: Span = Span::from_micros(1);
+
 /// The queues of a stretch of time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queues {
@@ -146,12 +149,12 @@ impl Delay {
 
     /// The round trip without a queue.
     pub(super) fn base(&self) -> Span {
-        self.base.map_or(Span::ZERO, |base| base + self.back.shortest())
+        self.base.map_or(Span::ZERO, |base| (base + self.back.shortest()).max(LEAST))
     }
 
     /// The same with what waits on the way back of late.
     pub(super) fn trip(&self) -> Span {
-        self.base.map_or(Span::ZERO, |_| self.base() + self.back.waits())
+        self.base() + self.back.waits(self.base())
     }
 
     /// The way back.

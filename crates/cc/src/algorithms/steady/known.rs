@@ -66,8 +66,8 @@ impl Known {
         self.look_for_pause(path);
         // Acknowledgements that waited on the way back come in bunches, what they tell of did not.
         let arrived_at = path.now.before(self.delay.back().waited());
-        let base = self.delay.base();
-        self.interval = self.arrivals.take(path, ack, arrived_at, base, cwnd)?;
+        let trips = (self.delay.base(), self.delay.trip());
+        self.interval = self.arrivals.take(path, ack, arrived_at, trips, cwnd)?;
         if let Some(lost) = self.interval.lost {
             self.noise.take(lost);
         }

@@ -75,7 +75,7 @@ impl Steady {
             Stage::Doubts { before } => {
                 if all_shows && let Some(is_noise) = self.known.answer(cwnd) {
                     self.window.set(if is_noise { before } else { cwnd });
-                    self.follow_from(path.now + self.known.base());
+                    self.follow_from(path.now + self.known.trip());
                 }
             }
             Stage::Follows { .. }
@@ -120,7 +120,7 @@ impl Steady {
             }
             Stage::Verifies { before } if shows => {
                 self.window.set(before);
-                self.follow_from(path.now + self.known.base());
+                self.follow_from(path.now + self.known.trip());
             }
             Stage::Settles { before, .. }
                 if shows && queue > target * 2 && self.heeds_no_cut() && !self.others_creep() =>
@@ -153,6 +153,10 @@ impl Steady {
     /// What waits on the way back makes round trips longer, and the window with them.
     pub(super) fn take_along(&mut self) {
         let follows = !self.is_led_by_others() && !matches!(self.stage, Stage::LikeBbr { .. });
+        // What waits for something to arrive was made for the way back of then.
+        if self.paused.is_some() {
+            return;
+        }
         let Some(part) = self.known.takes_along(follows) else { return };
         self.window.set(part * self.window.cwnd());
         self.run = None;
@@ -187,27 +191,29 @@ impl Steady {
         if self.known.is_bounded(cwnd) {
             return self.window.add(self.equal_step());
         }
-        let base = self.known.base();
-        let missing = target.saturating_sub(queue).as_secs_f64() / base.max(target).as_secs_f64();
+        let trip = self.known.trip();
+        // What a step puts into the queue until that shows is no more than without what waits on the way back.
+        let reach = self.known.base().as_secs_f64() / trip.max(target).as_secs_f64();
+        let missing = target.saturating_sub(queue).as_secs_f64() / trip.max(target).as_secs_f64();
         // What the first step has put into the queue is seen at the end of the interval only.
         let is_empty = climb != Climb::First || queues.longest * 2 < target;
         let (first, fastest) = match self.company.others() {
-            Others::None => (missing, FASTEST),
+            Others::None => (missing, FASTEST * reach),
             // Those who came take first what is left.
             Others::Newer => return self.window.add(self.equal_step()),
-            Others::Equal => (missing, FASTEST_BESIDE),
+            Others::Equal => (missing, FASTEST_BESIDE * reach),
             Others::Older if self.company.has_enough(self.known.interval().rate) => {
-                (missing, FASTEST_BESIDE)
+                (missing, FASTEST_BESIDE * reach)
             }
-            Others::Older => (FASTEST, FASTEST),
+            Others::Older => (FASTEST * reach, FASTEST * reach),
         };
         let is_far = self.is_alone() && self.known.is_far(cwnd, queue);
         let (growth, next) = match (climb, is_empty && is_far) {
             (Climb::First | Climb::Doubles, true) => {
                 let missing = self.known.best_window() / cwnd - 1.0;
-                (missing.clamp(FIRST, MOST_AT_ONCE), Climb::Doubles)
+                (missing.clamp(FIRST * reach, MOST_AT_ONCE * reach), Climb::Doubles)
             }
-            (Climb::Steps(_), true) => (FIRST, Climb::First),
+            (Climb::Steps(_), true) => (FIRST * reach, Climb::First),
             (Climb::Steps(steps), false) => {
                 let growth = first * f64::from(1u32 << steps);
                 (growth.min(fastest), Climb::Steps((steps + 1).min(STEPS)))
@@ -216,7 +222,7 @@ impl Steady {
         };
         self.window.add(growth * cwnd);
         // The pace lets a larger window in over a round trip.
-        let shows = if matches!(next, Climb::Steps(_)) { now + base } else { now };
+        let shows = if matches!(next, Climb::Steps(_)) { now + trip } else { now };
         (self.shows, self.run) = (Shows::From(shows), None);
         self.stage = Stage::Follows { climb: next };
     }
@@ -225,15 +231,15 @@ impl Steady {
     /// pause it is no queue, but the length of another path.
     fn drift(&mut self, now: Instant, queue: Span) {
         let (rate, cwnd) = (self.known.rate(), self.window.cwnd());
-        let (target, base) = (self.known.target().as_secs_f64(), self.known.base().as_secs_f64());
+        let (target, trip) = (self.known.target().as_secs_f64(), self.known.trip().as_secs_f64());
         let (began, was) = *self.run.get_or_insert((cwnd, queue));
         let expected = (cwnd - began) / rate.max(1.0);
         if expected >= target * SHOWS {
             if queue.as_secs_f64() < was.as_secs_f64() + expected * HEEDS {
-                self.window.add(cwnd * target / base.max(target));
+                self.window.add(cwnd * target / trip.max(target));
                 if self.is_alone() && self.known.has_resumed(now) {
                     self.believe_longer(now, queue, VERIFIES_AFTER);
-                    return self.follow_from(now + self.known.base());
+                    return self.follow_from(now + self.known.trip());
                 }
             }
             self.run = Some((self.window.cwnd(), queue));
@@ -285,8 +291,8 @@ impl Steady {
     /// The path is longer by what seemed to be a queue: the window that filled it has to be larger.
     fn lengthen(&mut self, now: Instant, queue: Span, before: f64) {
         self.believe_longer(now, queue, VERIFIES_AFTER);
-        let base = self.known.base().as_secs_f64();
-        let longer = before * (1.0 + queue.as_secs_f64() / base);
+        let trip = self.known.trip().as_secs_f64();
+        let longer = before * (1.0 + queue.as_secs_f64() / trip);
         self.window.set(before.max(longer.min(self.known.best_window_spared())));
         (self.shows, self.run) = (Shows::Later(0), None);
         self.stage = Stage::Follows { climb: Climb::Steps(0) };
@@ -296,7 +302,7 @@ impl Steady {
     fn believe_longer(&mut self, now: Instant, by: Span, trips: u64) {
         self.known.lengthen(by);
         self.company.forget();
-        self.verify = Some(now + self.known.base() * trips);
+        self.verify = Some(now + self.known.trip() * trips);
     }
 
     /// Whether round trips become shorter with a smaller window is seen for a moment: a queue that was taken for a longer

@@ -10,8 +10,11 @@ use crate::{PathView, ReturnPath};
 /// The longest of so many intervals counts.
 const INTERVALS: usize = 8;
 
-/// Clocks do not go alike, by one part in so many at most.
+/// A window is made for so many round trips on the way back at most: what it has put into its own queue shows that much later.
+const MOST: u64 = 4;
+/// Clocks do not go alike, by one part in so many at most, and the shortest way back is one of so long ago.
 const DRIFT: u64 = 4_000;
+const MEMORY: Span = Span::from_secs(60);
 
 /// By how much the shortest way back seems to be longer or shorter than it was, as far as clocks may be to blame: the way there
 /// seems to change by as much the other way.
@@ -49,8 +52,10 @@ impl WayBack {
         let Some((before, after)) = before.zip(self.path.shortest()) else {
             return Shift::default();
         };
-        let drift = took / DRIFT;
-        Shift { longer: after.beyond(before), shorter: before.beyond(after).min(drift) }
+        Shift {
+            longer: after.beyond(before).min(MEMORY / DRIFT),
+            shorter: before.beyond(after).min(took / DRIFT),
+        }
     }
 
     /// An interval ended.
@@ -77,9 +82,10 @@ impl WayBack {
         self.path.excess()
     }
 
-    /// How much longer it is of late.
-    pub(super) fn waits(&self) -> Span {
-        self.late().map_or(Span::ZERO, |late| late.beyond(self.shortest()))
+    /// How much longer than over a path of `base` it is of late, as far as a window is made for it.
+    pub(super) fn waits(&self, base: Span) -> Span {
+        let waits = self.late().map_or(Span::ZERO, |late| late.beyond(self.shortest()));
+        waits.min(base * MOST)
     }
 
     fn late(&self) -> Option<OneWayDelay> {
@@ -102,13 +108,15 @@ impl WayBack {
     pub(super) fn takes_along(&mut self, follows: bool, base: Span, least: Span) -> Option<f64> {
         let late = self.late()?;
         let before = self.made_for.filter(|_| follows).unwrap_or(late);
+        let most = |delay: OneWayDelay| delay.min(self.shortest() + base * MOST);
+        let (late, before) = (most(late), most(before));
         let (longer, shorter) = (late.beyond(before), before.beyond(late));
         if longer + shorter <= least {
             self.made_for = Some(before);
             return None;
         }
         self.made_for = Some(late);
-        let now = base + self.waits();
+        let now = base + late.beyond(self.shortest());
         let then = (now + shorter).saturating_sub(longer).max(base / 2);
         (then > Span::ZERO).then(|| now.as_secs_f64() / then.as_secs_f64())
     }
@@ -187,7 +195,7 @@ mod tests {
         way.find(&Play::new("steady", &[]).path, Some(ms(-20)));
         way.jump();
         interval(&mut way, [180, 380]);
-        assert_eq!(way.waits(), Span::from_millis(300));
+        assert_eq!(way.waits(base), Span::from_millis(300));
         assert_eq!(takes(&mut way, true), Some(150.0), "900 ms in place of 600");
         interval(&mut way, [190, 380]);
         assert_eq!(takes(&mut way, true), None, "it is made for that now");
@@ -201,12 +209,25 @@ mod tests {
     }
 
     #[test]
+    fn over_a_short_path_no_window_is_made_for_more_than_four_round_trips_of_waiting() {
+        let (base, least) = (Span::from_millis(50), Span::from_millis(3));
+        let mut way = WayBack::default();
+        way.find(&Play::new("steady", &[]).path, Some(ms(0)));
+        way.jump();
+        interval(&mut way, [900, 900]);
+        assert_eq!(way.waits(base), Span::from_millis(200));
+        assert_eq!(way.takes_along(true, base, least), Some(5.0));
+        interval(&mut way, [2_000, 2_000]);
+        assert_eq!(way.takes_along(true, base, least), None);
+    }
+
+    #[test]
     fn where_the_receiver_does_not_tell_no_window_changes() {
         let mut way = WayBack::default();
         let path = Play::new("steady", &[]).path;
         way.measure(&path);
         way.end_interval();
         assert_eq!(way.takes_along(true, Span::from_millis(600), Span::ZERO), None);
-        assert_eq!((way.waits(), way.shortest()), (Span::ZERO, ms(0)));
+        assert_eq!((way.waits(Span::from_secs(1)), way.shortest()), (Span::ZERO, ms(0)));
     }
 }
