@@ -59,7 +59,7 @@ impl Sender {
         if let Some(at) = stat.received_at {
             // What the peer holds a STAT for is part of the round trip.
             let received = Received { at, held: Span::ZERO };
-            self.return_delay = self.governor.queue().answered(now, measured, received);
+            self.round.return_delay = self.governor.queue().answered(now, measured, received);
         }
         self.credit_edge = edge;
         if self.config.selective {

@@ -46,8 +46,6 @@ pub(super) struct Sender {
     pub(super) buffer: SendBuffer,
     pub(super) cache: SendCache,
     pub(super) rtt: RttEstimator,
-    /// How long the way back of the latest sample was, if the peer tells.
-    pub(super) return_delay: Option<OneWayDelay>,
     pub(super) polls: PollClock,
     /// Used only if the settings say `selective`.
     pub(super) delivery: Delivery,
@@ -84,6 +82,8 @@ pub(super) struct Round {
     pub(super) ends_after: Seq32,
     pub(super) began: Instant,
     pub(super) delivered: u64,
+    /// How long the way back of the latest one was, if the peer tells.
+    pub(super) return_delay: Option<OneWayDelay>,
 }
 
 impl Sender {
@@ -97,13 +97,18 @@ impl Sender {
             buffer: SendBuffer::default(),
             cache: SendCache::new(first),
             rtt: RttEstimator::new(config.rtt_init, config.rto_min),
-            return_delay: None,
             polls: PollClock::new(),
             delivery: Delivery::default(),
             probing: Probing::new(),
             governor: Governor::new(&config, first),
             credit_edge: first,
-            round: Round { number: 0, ends_after: first, began: Instant::ZERO, delivered: 0 },
+            round: Round {
+                number: 0,
+                ends_after: first,
+                began: Instant::ZERO,
+                delivered: 0,
+                return_delay: None,
+            },
             picked: Picked::new(),
             activity: Activity::Idle,
             open: false,
@@ -413,7 +418,7 @@ impl Sender {
             && self.rtt.measured().is_none()
         {
             self.rtt = RttEstimator::new(known, self.config.rto_min);
-            self.return_delay = self.governor.queue().return_delay();
+            self.round.return_delay = self.governor.queue().return_delay();
         }
         self.governor.join(path.controller());
         self.follow_controller();
@@ -454,7 +459,7 @@ impl Sender {
     /// Answers come by another path from now on.
     pub(super) fn handle_new_round_trip(&mut self, now: Instant) {
         self.rtt = RttEstimator::new(self.config.rtt_init, self.config.rto_min);
-        self.return_delay = None;
+        self.round.return_delay = None;
         self.governor.queue().forget();
         self.polls.forget();
         self.polls.reset_backoff(now);
@@ -474,7 +479,7 @@ impl Sender {
             srtt: self.rtt.srtt(),
             latest_rtt: self.rtt.latest(),
             min_rtt: self.rtt.min(),
-            return_delay: self.return_delay,
+            return_delay: self.round.return_delay,
             round: self.round.number,
             delivered: ByteCount::new(self.round.delivered),
             cwnd_limited: self.buffer.len() > 0 && self.governor.cwnd() <= self.credit(),
