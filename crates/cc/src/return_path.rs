@@ -16,6 +16,12 @@ pub struct ReturnPath {
 }
 
 impl ReturnPath {
+    /// Two clocks gain or lose one part in so many beside each other at most.
+    pub const DRIFT: u64 = 4_000;
+
+    /// What they gain or lose while a shortest delay counts.
+    pub(crate) const DRIFTS: Span = Span::from_nanos(2 * MEMORY.as_nanos() / Self::DRIFT);
+
     /// An acknowledgement took so long for its way, if somebody knows.
     pub fn measure(&mut self, now: Instant, delay: Option<OneWayDelay>) {
         let Some(delay) = delay else { return };

@@ -2,13 +2,11 @@
 //!
 //! What the two clocks differ by is not known, and does not matter: the first answer is where the delay is counted from.
 
+use bentpipe_cc::ReturnPath;
 use bentpipe_units::{Instant, OneWayDelay, Span};
 use bentpipe_wire::xstp::ReceiveTimestamp;
 
 use super::timestamp;
-
-/// Clocks differ by one part in so many at most.
-const DRIFT: u64 = 4_000;
 
 /// What a peer says of what it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +48,7 @@ impl ReturnDelay {
         let tick = Span::from_nanos(timestamp::TICK_NANOS);
         let most = if nanos < 0 { latest.round_trip } else { round_trip } + tick;
         // Nor does it come to more in small steps, but for clocks that do not go alike.
-        let in_all = self.longest + now.since(self.began) / DRIFT + tick;
+        let in_all = self.longest + now.since(self.began) / ReturnPath::DRIFT + tick;
         let delay = self.delay.as_nanos() + nanos;
         if nanos.unsigned_abs() <= most.as_nanos() && delay.unsigned_abs() <= in_all.as_nanos() {
             self.delay = OneWayDelay::from_nanos(delay);

@@ -12,9 +12,6 @@ const INTERVALS: usize = 8;
 
 /// A window is made for so many round trips on the way back at most: what it has put into its own queue shows that much later.
 const MOST: u64 = 4;
-/// Clocks do not go alike, by one part in so many at most, and the shortest way back is one of so long ago.
-const DRIFT: u64 = 4_000;
-const MEMORY: Span = Span::from_secs(60);
 
 /// By how much the shortest way back seems to be longer or shorter than it was, as far as clocks may be to blame: the way there
 /// seems to change by as much the other way.
@@ -53,8 +50,8 @@ impl WayBack {
             return Shift::default();
         };
         Shift {
-            longer: after.beyond(before).min(MEMORY / DRIFT),
-            shorter: before.beyond(after).min(took / DRIFT),
+            longer: after.beyond(before).min(ReturnPath::DRIFTS),
+            shorter: before.beyond(after).min(took / ReturnPath::DRIFT),
         }
     }
 
