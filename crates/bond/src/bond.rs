@@ -160,6 +160,12 @@ impl Bond {
         self.incoming.read()
     }
 
+    /// Nobody reads what comes any more: it is dropped, and the peer is given no more room for it. What is written still
+    /// arrives.
+    pub fn refuse(&mut self) {
+        self.incoming.refuse();
+    }
+
     /// The peer has closed, and all was read.
     pub fn has_ended(&self) -> bool {
         self.incoming.has_ended()
@@ -188,6 +194,12 @@ impl Bond {
     /// Whether something waits for the reader.
     pub fn is_readable(&self) -> bool {
         self.incoming.is_readable()
+    }
+
+    /// Whether all that the peer may still send counts as [held](Bond::held), from now on at least: taking it from connections
+    /// costs nothing then. The host has memory for so many bytes more.
+    pub const fn makes_place(&mut self, room: ByteCount) -> bool {
+        self.incoming.makes_place(room.get())
     }
 
     /// The host has memory for so many bytes more, beyond what is held: the peer is given no more room.

@@ -19,6 +19,9 @@ const UNTOLD: u64 = 16 * 1024;
 const UNTOLD_FOR: Span = Span::from_millis(100);
 /// How much may come before the sender has been told anything.
 pub(crate) const INITIAL: u64 = 64 * 1024;
+/// So much more may come to a reader who has read everything, whatever room there is: two hosts whose memory is full of what
+/// they have to send would wait for each other.
+const LEAST: u64 = 512;
 /// The window at first; it doubles when half of it was read.
 const START: u64 = 1024 * 1024;
 
@@ -41,6 +44,10 @@ pub(crate) struct Incoming {
     /// What waits for the reader, and short pieces that come after it.
     ready: VecDeque<Bytes>,
     short: BytesMut,
+    /// Nobody reads any more.
+    is_refused: bool,
+    /// What may come before the sender was told anything counts as held.
+    is_counted: bool,
     total: Option<u64>,
     /// What the sender was told: delivered, and the limit.
     told: (u64, u64),
@@ -60,6 +67,8 @@ impl Incoming {
             cost: 0,
             ready: VecDeque::new(),
             short: BytesMut::new(),
+            is_refused: false,
+            is_counted: false,
             total: None,
             told: (0, INITIAL),
             told_at: Instant::ZERO,
@@ -100,6 +109,9 @@ impl Incoming {
     /// These bytes come next in the stream.
     fn arrived(&mut self, bytes: Bytes) {
         self.next += bytes.len() as u64;
+        if self.is_refused {
+            return;
+        }
         if bytes.len() < SHORT {
             return self.short.extend_from_slice(&bytes);
         }
@@ -152,6 +164,24 @@ impl Incoming {
         Some(bytes)
     }
 
+    /// What comes is dropped, and the sender is given no more room for it.
+    pub(crate) fn refuse(&mut self) {
+        self.is_refused = true;
+        self.ready.clear();
+        self.short.clear();
+    }
+
+    /// Whether all that may still come counts as held, from now on at least: what may come before the sender was told anything
+    /// does not, and needs `room`.
+    pub(crate) const fn makes_place(&mut self, room: u64) -> bool {
+        self.is_counted |= room >= self.uncounted();
+        self.has_place()
+    }
+
+    const fn has_place(&self) -> bool {
+        self.is_counted || self.told.1 > INITIAL || self.next >= INITIAL
+    }
+
     /// Whether everything has come.
     pub(crate) fn is_complete(&self) -> bool {
         self.total == Some(self.next)
@@ -169,8 +199,10 @@ impl Incoming {
 
     /// Bytes that wait here, and those for which the sender was given room.
     pub(crate) fn held(&self) -> usize {
-        let given = self.told.1.saturating_sub(self.next.max(INITIAL));
-        (self.cost + self.next - self.read + given) as usize
+        let may_come = self.told.1.min(self.total.unwrap_or(u64::MAX));
+        let given = if self.has_place() { may_come.saturating_sub(self.next) } else { 0 };
+        let unread = if self.is_refused { 0 } else { self.next - self.read };
+        (self.cost + unread + given) as usize
     }
 
     /// Whether something waits for the reader.
@@ -185,8 +217,11 @@ impl Incoming {
 
     /// Delivered and limit, if the sender is to be told.
     pub(crate) fn status(&self, time: Instant) -> Option<(u64, u64)> {
-        let limit =
-            self.read.saturating_add(self.window).min(self.told.1.saturating_add(self.room));
+        let window = if self.is_refused { 0 } else { self.window };
+        let keeps_up = self.read == self.told.1;
+        let room = self.room.saturating_sub(self.uncounted());
+        let room = if keeps_up { room.max(LEAST) } else { room };
+        let limit = self.read.saturating_add(window).min(self.told.1.saturating_add(room));
         let now = (self.next, limit.max(self.told.1));
         let step = (self.window / PART).clamp(1, SILENT);
         let is_news = match self.is_complete() {
@@ -200,6 +235,11 @@ impl Incoming {
         is_news.then_some(now)
     }
 
+    /// Bytes that may come and do not count as held before the sender was told anything.
+    const fn uncounted(&self) -> u64 {
+        if self.has_place() { 0 } else { INITIAL - self.next }
+    }
+
     /// When the sender is to be told in any case, so that it keeps nothing for long.
     pub(crate) fn status_due(&self) -> Option<Instant> {
         (self.next - self.told.0 >= UNTOLD).then_some(self.told_at + UNTOLD_FOR)
@@ -208,7 +248,9 @@ impl Incoming {
     /// The sender is told this.
     pub(crate) const fn tell(&mut self, now: Instant, status: (u64, u64)) {
         self.told_at = now;
-        self.room = self.room.saturating_sub(status.1 - self.told.1);
+        let given = status.1 - self.told.1;
+        let first = if given > 0 { self.uncounted() } else { 0 };
+        self.room = self.room.saturating_sub(given + first);
         self.told = status;
     }
 
@@ -268,11 +310,12 @@ mod tests {
     #[test]
     fn no_more_is_given_than_there_is_memory_for_and_it_counts_as_held() {
         let mut incoming = Incoming::new(8_000_000);
-        incoming.set_room(200_000);
+        incoming.set_room(250_000);
+        assert_eq!(incoming.held(), 0, "it comes before anything was given");
         let given = incoming.status(NOW).expect("news");
-        assert_eq!(given, (0, INITIAL + 200_000));
+        assert_eq!(given, (0, 250_000));
         incoming.tell(NOW, given);
-        assert_eq!(incoming.held(), 200_000);
+        assert_eq!(incoming.held(), 250_000);
         incoming.set_room(0);
         assert_eq!(incoming.status(NOW), None);
         let mut incoming = Incoming::new(8_000_000);
@@ -284,13 +327,58 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_is_given_once() {
+    fn what_was_given_is_given_once_and_a_reader_who_keeps_up_gets_a_little_more() {
         let mut incoming = Incoming::new(8_000_000);
         incoming.set_room(200_000);
-        incoming.tell(NOW, (0, INITIAL + 200_000));
+        let given = INITIAL + 200_000;
+        incoming.tell(NOW, (0, given));
         incoming.handle_data(0, Bytes::from(vec![0; INITIAL as usize])).expect("room");
         all(&mut incoming);
         assert_eq!(incoming.status(NOW), None, "there is no memory for more");
+        incoming.handle_data(INITIAL, Bytes::from(vec![0; 200_000])).expect("room");
+        assert_eq!(incoming.status(NOW), Some((given, given)), "nobody has read it");
+        all(&mut incoming);
+        assert_eq!(incoming.status(NOW), Some((given, given + LEAST)));
+    }
+
+    #[test]
+    fn what_comes_before_the_sender_was_told_anything_counts_from_when_there_is_room_for_it() {
+        let mut incoming = Incoming::new(WINDOW);
+        incoming.handle_data(0, Bytes::from(vec![0; 10_000])).expect("room");
+        assert!(!incoming.makes_place(INITIAL - 10_001));
+        assert_eq!(incoming.held(), 10_000);
+        assert!(incoming.makes_place(INITIAL - 10_000) && incoming.makes_place(0));
+        assert_eq!(incoming.held(), INITIAL as usize);
+    }
+
+    #[test]
+    fn where_everything_has_come_no_memory_is_kept_for_more() {
+        let mut incoming = Incoming::new(WINDOW);
+        incoming.tell(NOW, (0, WINDOW));
+        incoming.handle_data(0, Bytes::from(vec![0; 100_000])).expect("room");
+        assert_eq!(incoming.held(), WINDOW as usize);
+        incoming.handle_end(100_000).expect("an end");
+        assert_eq!(incoming.held(), 100_000, "it was not read");
+        all(&mut incoming);
+        assert_eq!(incoming.held(), 0);
+    }
+
+    #[test]
+    fn what_nobody_reads_any_more_is_not_kept_and_no_more_may_come_than_was_given() {
+        let mut incoming = Incoming::new(WINDOW);
+        incoming.tell(NOW, (0, WINDOW));
+        incoming.handle_data(0, Bytes::from(vec![0; 200_000])).expect("room");
+        assert_eq!(incoming.held(), WINDOW as usize);
+        incoming.refuse();
+        incoming.handle_data(200_000, Bytes::from(vec![0; 300_000])).expect("room");
+        assert_eq!((incoming.read(), incoming.held()), (None, 500_000), "what may still come");
+        assert_eq!(
+            incoming.status(NOW),
+            Some((500_000, WINDOW)),
+            "how far it is, and no more room"
+        );
+        incoming.handle_end(500_000).expect("an end");
+        assert!(incoming.is_complete());
     }
 
     #[test]

@@ -104,6 +104,13 @@ impl Carrier {
         }
     }
 
+    /// Nobody takes what comes any more. See [`Bonded::refuse`]; what one connection writes waits for nothing that comes by it.
+    pub(crate) fn refuse(&self) {
+        if let Self::Bonded(bonded, _) = self {
+            bonded.refuse();
+        }
+    }
+
     /// See [`Connection::has_passed_on`].
     pub(crate) fn has_passed_on(&self) {
         if let Self::Single(connection) = self {

@@ -109,6 +109,9 @@ pub(crate) async fn relay<T: Tcp>(
         let up = upward(reader, &carrier, flow);
         let down = async {
             let ending = downward(&carrier, before, writer, flow).await;
+            if matches!(ending, Ok(Ending::Refused)) {
+                carrier.refuse();
+            }
             carrier.has_passed_on();
             ending
         };

@@ -1,5 +1,6 @@
 //! Programs in virtual time, two of them on a wire that only delays.
 
+mod bonded;
 mod relay;
 
 use std::collections::BTreeMap;

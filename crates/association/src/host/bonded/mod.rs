@@ -136,6 +136,13 @@ impl Bonded {
         .await
     }
 
+    /// Nobody reads any more: what comes is dropped, and the peer is given no more room for it.
+    pub fn refuse(&self) {
+        let mut state = self.lock();
+        state.bond.refuse();
+        state.wake_driver();
+    }
+
     /// A reference to its first connection, for those who look on.
     pub fn reference(&self) -> Option<ConnectionRef> {
         self.lock().members.first().map(|member| member.connection.reference())

@@ -147,8 +147,9 @@ impl State {
     /// Reads what connections brought. True if there was something.
     fn poll_read(&mut self, now: Instant, cx: &Context<'_>) -> bool {
         let (mut came, mut at) = (false, 0);
-        // Of several connections each may have what all wait for.
-        if self.members.len() == 1 && self.bond.is_readable() && self.room() < SCARCE {
+        // Of several connections each may have what all wait for. By a single one what this end waits for comes behind what
+        // nobody has read yet.
+        if !self.makes_place() && self.members.len() == 1 && self.bond.is_readable() {
             return false;
         }
         while at < self.members.len() {
@@ -212,11 +213,24 @@ impl State {
                 member.write(cx);
             }
         }
-        if let Some(first) = self.members.first() {
-            first.connection.endpoint().keeps(first.connection.id(), Kept::Read(self.bond.held()));
-        }
+        self.count();
         if self.bond.is_delivered() && self.bond.is_complete() && !self.is_over {
             self.is_over = self.bond.has_closed();
+        }
+    }
+
+    /// Whether what may come has place, before a writer fills it.
+    fn makes_place(&mut self) -> bool {
+        let room = ByteCount::new(self.room() as u64);
+        let has_place = self.bond.makes_place(room);
+        self.count();
+        has_place
+    }
+
+    /// What is kept here counts as its first connection's.
+    fn count(&self) {
+        if let Some(first) = self.members.first() {
+            first.connection.endpoint().keeps(first.connection.id(), Kept::Read(self.bond.held()));
         }
     }
 
