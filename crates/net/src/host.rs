@@ -75,8 +75,8 @@ impl Host {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn bind_both(address: SocketAddr, key: SecretKey, security: Security) -> io::Result<Self> {
-        let socket = Socket::bind(address)?;
-        let listener = sockets::listen(socket.local_addr()?, false)?;
+        let (socket, listener) =
+            Socket::bind_beside(address, |local| sockets::listen(local, false))?;
         Self::on(socket, Some(listener), key, security)
     }
 

@@ -18,6 +18,8 @@ use bentpipe_association::endpoint::{Outbox, Outer, Route, Train};
 const RECEIVE_ROOM: usize = 64 * 1024;
 /// What the kernel is asked to buffer in each direction; it may grant less.
 const KERNEL_BUFFER: usize = 8 * 1024 * 1024;
+/// Ports that are tried where the system chooses.
+const PORTS: usize = 16;
 
 /// A socket and its memory for receiving.
 pub(crate) struct Socket {
@@ -45,6 +47,29 @@ impl Socket {
         let io = UdpSocket::from_std(socket)?;
         let buffers = (0..BATCH_SIZE).map(|_| vec![0; RECEIVE_ROOM].into_boxed_slice()).collect();
         Ok(Self { io, state, is_v6, buffers })
+    }
+
+    /// As [`Socket::bind`], beside something else at the same port. Where the port is the system's choice another one may be
+    /// taken by what is not UDP: some are tried.
+    pub(crate) fn bind_beside<T>(
+        address: SocketAddr,
+        mut other: impl FnMut(SocketAddr) -> io::Result<T>,
+    ) -> io::Result<(Self, T)> {
+        // They keep their ports until there is one that both can have.
+        let mut tried = Vec::new();
+        loop {
+            let socket = Self::bind(address)?;
+            match other(socket.local_addr()?) {
+                Ok(other) => return Ok((socket, other)),
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                    tried.push(socket);
+                    if address.port() != 0 || tried.len() == PORTS {
+                        return Err(error);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -158,6 +183,27 @@ mod tests {
         while socket.send_all(&mut outbox, |_| {}) {
             poll_fn(|cx| socket.poll_ready(cx, true)).await;
         }
+    }
+
+    #[tokio::test]
+    async fn a_port_of_the_systems_choice_is_one_that_both_can_have() {
+        let any: SocketAddr = "127.0.0.1:0".parse().expect("an address");
+        let bind = |address, free_after| {
+            let mut asked = Vec::new();
+            let bound = Socket::bind_beside(address, |local| {
+                asked.push(local);
+                let is_free = asked.len() > free_after;
+                is_free.then_some(local).ok_or_else(|| io::ErrorKind::AddrInUse.into())
+            });
+            let bound = bound.map(|(socket, other)| (socket.local_addr().expect("one"), other));
+            (bound.map_err(|error| error.kind()), asked)
+        };
+        let (bound, asked) = bind(any, 2);
+        let (local, other) = bound.expect("a port");
+        assert!(local == other && asked.len() == 3 && !asked[..2].contains(&local), "{asked:?}");
+        assert_eq!(bind(local, 1), (Err(io::ErrorKind::AddrInUse), vec![local]), "no other one");
+        let (bound, asked) = bind(any, usize::MAX);
+        assert_eq!((bound, asked.len()), (Err(io::ErrorKind::AddrInUse), PORTS));
     }
 
     #[tokio::test]

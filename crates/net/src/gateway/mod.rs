@@ -91,9 +91,10 @@ impl Gateway {
     pub fn start(config: Config, key: SecretKey, kept: KeptFiles) -> Result<Self, StartError> {
         // Terminals connect, hubs are connected to.
         let both = config.role == Role::Hub && config.outer != OuterMode::Udp;
-        let bind = if both { Host::bind_both } else { Host::bind };
+        let (bind, what): (fn(_, _, _) -> _, _) =
+            if both { (Host::bind_both, "UDP and TCP") } else { (Host::bind, "UDP") };
         let host = bind(config.listen, key, Security::Full).map_err(|error| {
-            io::Error::new(error.kind(), format!("UDP {}: {error}", config.listen))
+            io::Error::new(error.kind(), format!("{what} {}: {error}", config.listen))
         })?;
         if let Some(times) = kept.times {
             host.keep_times(times)?;
