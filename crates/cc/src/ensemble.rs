@@ -118,7 +118,8 @@ impl Ensemble {
     }
 
     /// The controller of another connection. It has weight 1 until a [`Signal::Weight`] says otherwise, and
-    /// a part from [`Signal::Begins`] on until nothing of it is under way or waits.
+    /// a part from [`Signal::Begins`] on until nothing of it is under way or waits, and as much of it as is under way while it is
+    /// [limited by its application](Signal::AppLimited).
     ///
     /// Copies at low priority and requests to routers are not shared: no member asks for any.
     pub fn join(&self) -> Box<dyn Controller> {
@@ -313,6 +314,7 @@ impl Controller for Member {
         let state = &mut *self.ensemble.lock();
         match *signal {
             Signal::Begins => return state.note(self.id, self.weight, path, true),
+            Signal::AppLimited(is) => return state.note(self.id, self.weight, path, !is),
             Signal::Weight(weight) => {
                 self.weight = weight.max(1);
                 return state.split.weigh(self.id, self.weight);

@@ -125,6 +125,9 @@ pub enum Signal {
     /// Nothing was under way or waited, and something is about to be sent. Told by senders that may share
     /// a window.
     Begins,
+    /// All that there was to send has left, or there is more again: what the connection does not use of a shared window others may.
+    /// Told by senders that may share one, between [`Signal::Begins`] and the acknowledgement of everything.
+    AppLimited(bool),
     /// The window is this from now on, and slow start ends at `ssthresh`: what is known of the path allows it, or what
     /// was known turned out to be wrong (draft-ietf-tsvwg-careful-resume).
     Resume {

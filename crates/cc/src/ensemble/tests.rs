@@ -115,6 +115,22 @@ fn who_has_little_to_send_leaves_the_rest_to_the_others() {
 }
 
 #[test]
+fn who_has_sent_everything_leaves_the_rest_to_the_others_before_anything_arrives() {
+    let table = knows("reno");
+    let first = begin(&table, None);
+    let mut second = begin(&table, None);
+    assert_eq!(first.segments(), second.segments());
+    second.path.in_flight = ByteCount::new(4_000);
+    second.signal(Signal::AppLimited(true));
+    assert_eq!(first.segments().round(), 102.0, "of 106");
+    second.signal(Signal::AppLimited(false));
+    assert_eq!([&first, &second].map(|play| play.segments().round()), [53.0; 2]);
+    second.path.in_flight = ByteCount::ZERO;
+    second.signal(Signal::AppLimited(true));
+    assert_eq!(first.segments().round(), 106.0, "nothing of it is under way");
+}
+
+#[test]
 fn the_window_grows_by_what_all_deliver_and_only_if_it_is_the_limit() {
     let table = ensemble("reno");
     let mut plays = [begin(&table, None), begin(&table, None)];

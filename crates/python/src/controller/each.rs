@@ -72,6 +72,7 @@ fn told(signal: &Signal) -> Option<(&'static str, Option<f64>)> {
         | Signal::ProbeAcked { .. }
         | Signal::LocalQueue(_)
         | Signal::Begins
+        | Signal::AppLimited(_)
         | Signal::Resume { .. }
         | Signal::Capacity(_)
         | Signal::Weight(_) => return None,

@@ -15,6 +15,8 @@ pub(super) struct Governor {
     controller: Box<dyn Controller>,
     /// The window is a part of one that other sessions share.
     shared: bool,
+    /// The controller takes it for one that would send more if it were allowed to.
+    hungry: bool,
     follows_sending: bool,
     /// Retransmissions count against a burst like everything else: the controller gives a rate, or the settings
     /// say so.
@@ -34,6 +36,7 @@ impl Governor {
         let controller = build(config, config.mss);
         Self {
             shared: false,
+            hungry: false,
             follows_sending: controller.follows_sending(),
             controller,
             paced: false,
@@ -126,15 +129,22 @@ impl Governor {
         oldest.is_before(self.recover)
     }
 
+    /// It would send more if it were allowed to, or would not. True where those who share the window have to know.
+    pub(super) const fn hungers(&mut self, hungry: bool) -> bool {
+        self.shared && std::mem::replace(&mut self.hungry, hungry) != hungry
+    }
+
     pub(super) fn on_sent(&mut self, path: &PathView, sent: &Sent) {
         self.controller.on_sent(path, sent);
     }
 
     pub(super) fn on_ack(&mut self, path: &PathView, ack: &Ack) {
+        self.hungry = path.cwnd_limited;
         self.controller.on_ack(path, ack);
     }
 
     pub(super) fn signal(&mut self, path: &PathView, signal: &Signal) {
+        self.hungry |= *signal == Signal::Begins;
         self.controller.on_signal(path, signal);
     }
 

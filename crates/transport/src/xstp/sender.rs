@@ -309,6 +309,11 @@ impl Sender {
             self.activity = activity;
             self.enter(now);
         }
+        // Before anything has left whoever begins may have all that the window allows.
+        let wants_more = self.wants_more() || self.cache.len() == 0;
+        if activity == Activity::Transmitting && self.governor.hungers(wants_more) {
+            self.signal(now, &Signal::AppLimited(!wants_more));
+        }
         if activity == Activity::Transmitting && !self.probing.is_active() {
             self.set_timer(now);
         } else {
@@ -482,8 +487,13 @@ impl Sender {
             return_delay: self.round.return_delay,
             round: self.round.number,
             delivered: ByteCount::new(self.round.delivered),
-            cwnd_limited: self.buffer.len() > 0 && self.governor.cwnd() <= self.credit(),
+            cwnd_limited: self.wants_more(),
         }
+    }
+
+    /// Whether more would leave if the window were larger.
+    fn wants_more(&self) -> bool {
+        self.buffer.len() > 0 && self.governor.cwnd() <= self.credit()
     }
 
     /// The sender's activity, for the record.
@@ -563,5 +573,43 @@ mod tests {
         };
         assert_eq!(reach(true), (ByteCount::new(10_000), 30), "ten more");
         assert_eq!(reach(false), (ByteCount::new(10_000), 20), "segments count, as in the paper");
+    }
+
+    #[test]
+    fn what_a_session_has_no_data_for_another_one_sends_at_once() {
+        let now = Instant::ZERO;
+        let config = Config {
+            selective: true,
+            mss: 1_000,
+            cwnd_init: 100,
+            snd_buf: ByteCount::new(1_000_000),
+            ..Config::default()
+        };
+        let config = Arc::new(config);
+        let path = SharedPath::new(config.clone());
+        let sender = || {
+            let mut sender = Sender::new(config.clone(), Seq32::default());
+            sender.share(now, &path);
+            sender.open(now, 1_000, 10_000);
+            sender
+        };
+        let (mut first, mut second) = (sender(), sender());
+        first.write(&mut Bytes::from_static(&[7; 3_000]));
+        second.write(&mut Bytes::from_static(&[7; 200_000]));
+        let leaves = |sender: &mut Sender| {
+            sender.update(now);
+            while let Some(at) = sender.deadline().filter(|at| *at < now + Span::from_secs(1)) {
+                sender.handle_timeout(at);
+                while sender.poll_transmit(at).is_some() {}
+            }
+        };
+        leaves(&mut first);
+        leaves(&mut second);
+        assert_eq!((first.cache.len(), second.window()), (3, 97));
+        // It has more: each has a half from now on.
+        first.write(&mut Bytes::from_static(&[7; 200_000]));
+        leaves(&mut first);
+        second.follow_controller();
+        assert_eq!((first.window(), second.window()), (50, 50));
     }
 }

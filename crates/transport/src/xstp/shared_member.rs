@@ -70,12 +70,13 @@ impl SharedMember {
 
     /// Something waits, or nothing does any more.
     pub fn set_hungry(&mut self, now: Instant, hungry: bool) {
-        let begins = hungry && !self.hungry && self.in_flight == 0;
-        self.hungry = hungry;
-        if begins {
-            let path = self.view(now);
-            self.controller.on_signal(&path, &Signal::Begins);
+        if std::mem::replace(&mut self.hungry, hungry) == hungry {
+            return;
         }
+        let begins = hungry && self.in_flight == 0;
+        let signal = if begins { Signal::Begins } else { Signal::AppLimited(!hungry) };
+        let path = self.view(now);
+        self.controller.on_signal(&path, &signal);
     }
 
     /// So many bytes leave.
@@ -165,5 +166,29 @@ impl SharedMember {
             delivered: ByteCount::new(self.delivered),
             cwnd_limited: self.hungry,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::xstp::Config;
+
+    #[test]
+    fn a_member_that_has_sent_everything_leaves_the_rest_to_the_others() {
+        let now = Instant::ZERO;
+        let config = Config { mss: 1_000, cwnd_init: 10, ..Config::default() };
+        let path = SharedPath::new(Arc::new(config));
+        let [mut one, mut other] = [SharedMember::new(&path), SharedMember::new(&path)];
+        [&mut one, &mut other].into_iter().for_each(|member| member.set_hungry(now, true));
+        one.sent(now, 1_000);
+        other.sent(now, 5_000);
+        assert!(!other.may_send(4_000, false), "each has a half");
+        one.set_hungry(now, false);
+        assert!(other.may_send(4_000, false) && !other.may_send(4_001, false));
+        one.set_hungry(now, true);
+        assert!(!other.may_send(1, false));
     }
 }
