@@ -191,9 +191,15 @@ impl Bond {
         self.outgoing.written() + self.incoming.delivered()
     }
 
-    /// Whether something waits for the reader.
-    pub fn is_readable(&self) -> bool {
-        self.incoming.is_readable()
+    /// Whether something waits, for the reader or for what is missing before it.
+    pub fn has_waiting(&self) -> bool {
+        self.incoming.has_waiting()
+    }
+
+    /// Bytes that connections have brought, and of which the peer has not said so.
+    pub fn untold(&self) -> usize {
+        let by_connections: usize = self.members.iter().map(Member::holds).sum();
+        self.outgoing.under_way().saturating_sub(by_connections)
     }
 
     /// Whether all that the peer may still send counts as [held](Bond::held), from now on at least: taking it from connections

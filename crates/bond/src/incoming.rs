@@ -9,8 +9,11 @@ use crate::bond::BondError;
 
 /// Pieces shorter than this are put together for the reader: each by itself costs more than it is long.
 const SHORT: usize = 512;
-/// What a piece that waits costs besides its bytes.
+/// What a piece that waits costs besides its bytes, and what some short ones may cost.
 const AROUND: u64 = 64;
+const FEW: u64 = 4 * 1024;
+/// A piece for the reader is no longer than this and what came last.
+const LONG: usize = 64 * 1024;
 /// Most bytes that have come in order and of which the sender is not told; a part of the window where that is less.
 const SILENT: u64 = 128 * 1024;
 const PART: u64 = 8;
@@ -93,8 +96,8 @@ impl Incoming {
             return Ok(());
         }
         self.insert(offset, bytes);
-        // Each honest piece is at least a chunk's part of a segment long.
-        if self.cost > 2 * self.most.max(INITIAL) {
+        // Each honest piece is at least a chunk's part of a segment long, but for a few.
+        if self.cost > 2 * (self.told.1 - self.next) + FEW {
             return Err(BondError::Window);
         }
         while let Some(first) = self.waiting.first_entry().filter(|first| *first.key() == self.next)
@@ -112,13 +115,15 @@ impl Incoming {
         if self.is_refused {
             return;
         }
-        if bytes.len() < SHORT {
-            return self.short.extend_from_slice(&bytes);
-        }
-        if !self.short.is_empty() {
+        let is_short = bytes.len() < SHORT;
+        if !self.short.is_empty() && (!is_short || self.short.len() >= LONG) {
             self.ready.push_back(std::mem::take(&mut self.short).freeze());
         }
-        self.ready.push_back(bytes);
+        if is_short {
+            self.short.extend_from_slice(&bytes);
+        } else {
+            self.ready.push_back(bytes);
+        }
     }
 
     /// Keeps of a piece what is not known yet.
@@ -205,9 +210,9 @@ impl Incoming {
         (self.cost + unread + given) as usize
     }
 
-    /// Whether something waits for the reader.
-    pub(crate) fn is_readable(&self) -> bool {
-        !self.ready.is_empty() || !self.short.is_empty()
+    /// Whether something waits, for the reader or for what is missing before it.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.ready.is_empty() || !self.short.is_empty() || !self.waiting.is_empty()
     }
 
     /// The host has memory for so much more.
@@ -349,6 +354,27 @@ mod tests {
         assert_eq!(incoming.held(), 10_000);
         assert!(incoming.makes_place(INITIAL - 10_000) && incoming.makes_place(0));
         assert_eq!(incoming.held(), INITIAL as usize);
+    }
+
+    #[test]
+    fn pieces_behind_a_gap_cost_little_more_than_the_sender_was_given() {
+        let mut incoming = Incoming::new(20_000_000);
+        let every_other = (1..INITIAL).step_by(2);
+        let taken = every_other.map(|at| incoming.handle_data(at, Bytes::from_static(b"x")));
+        let taken = taken.take_while(Result::is_ok).count() as u64;
+        assert!(taken < INITIAL / 4, "{taken} pieces of a byte");
+        assert!(incoming.held() as u64 <= 2 * INITIAL + FEW + 2 * AROUND);
+    }
+
+    #[test]
+    fn short_pieces_are_put_together_and_no_longer_than_the_reader_can_pass_on() {
+        let mut incoming = Incoming::new(WINDOW);
+        incoming.tell(NOW, (0, WINDOW));
+        for at in (0..500_000).step_by(500) {
+            incoming.handle_data(at, Bytes::from(vec![0; 500])).expect("room");
+        }
+        let longest = std::iter::from_fn(|| incoming.read()).map(|piece| piece.len()).max();
+        assert!(longest.is_some_and(|len| (LONG..LONG + SHORT).contains(&len)), "{longest:?}");
     }
 
     #[test]

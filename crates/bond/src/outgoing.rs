@@ -89,6 +89,11 @@ impl Outgoing {
         self.pending_len
     }
 
+    /// Bytes that connections have, as far as is known.
+    pub(crate) const fn under_way(&self) -> usize {
+        self.under_way_len
+    }
+
     /// Bytes that are kept here, of which connections hold so many as well.
     pub(crate) const fn held(&self, by_connections: usize) -> usize {
         self.pending_len + self.under_way_len.saturating_sub(by_connections)

@@ -291,3 +291,29 @@ fn what_the_peer_wrote_to_a_connection_that_is_retired_counts_until_it_ends() {
     }
     assert!(read == data, "{} bytes", read.len());
 }
+
+#[test]
+fn what_a_peer_acknowledges_and_does_not_say_to_have_come_is_known() {
+    let now = Instant::ZERO;
+    let [mut here, mut there] = [Bond::new(WINDOW), Bond::new(WINDOW)];
+    for bond in [&mut here, &mut there] {
+        bond.join(0, Use::Always);
+    }
+    let seen = |in_flight| Observed {
+        round_trip: Some(Span::from_millis(600)),
+        cwnd: Some(WINDOW),
+        in_flight,
+        ..Observed::default()
+    };
+    here.write(vec![7; 60_000].into());
+    here.observe(now, 0, seen(0));
+    let mut sent = 0;
+    while let Some(transmit) = here.poll_transmit(now) {
+        sent += transmit.bytes.iter().map(Bytes::len).sum::<usize>();
+        here.observe(now, 0, seen(sent));
+    }
+    assert!(here.untold() < 1_000, "it is on its way: {}", here.untold());
+    // All but the last segment is acknowledged.
+    here.observe(now, 0, seen(1_000));
+    assert!(here.untold() > 50_000, "{}", here.untold());
+}

@@ -113,8 +113,9 @@ impl Carrier {
 
     /// See [`Connection::has_passed_on`].
     pub(crate) fn has_passed_on(&self) {
-        if let Self::Single(connection) = self {
-            connection.has_passed_on();
+        match self {
+            Self::Single(connection) => connection.has_passed_on(),
+            Self::Bonded(bonded, _) => bonded.has_passed_on(),
         }
     }
 

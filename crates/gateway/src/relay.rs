@@ -131,6 +131,7 @@ pub(crate) async fn relay<T: Tcp>(
             Ok(Ended::Carried)
         }
         Ok(Both::ResetHere) => {
+            carrier.refuse();
             let _ = runtime.timeout(LINGER, carrier.finish()).await;
             Ok(Ended::Carried)
         }

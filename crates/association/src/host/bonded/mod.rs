@@ -118,7 +118,7 @@ impl Bonded {
         poll_fn(|cx| {
             let mut state = self.lock();
             let before = chunks.len();
-            chunks.extend(std::iter::from_fn(|| state.bond.read()).take(most));
+            state.read(most, chunks);
             if chunks.len() > before {
                 // The peer may send more.
                 state.wake_driver();
@@ -134,6 +134,11 @@ impl Bonded {
             Poll::Pending
         })
         .await
+    }
+
+    /// What was read is kept no more.
+    pub fn has_passed_on(&self) {
+        self.lock().has_passed_on();
     }
 
     /// Nobody reads any more: what comes is dropped, and the peer is given no more room for it.

@@ -31,6 +31,8 @@ pub(super) struct State {
     pub(super) members: Vec<Member>,
     /// The number of the next member.
     next: usize,
+    /// Bytes that the reader has, and has not come back for more.
+    with_reader: usize,
     /// Links by which no connection could be opened, and until when none is tried.
     refused: BTreeMap<usize, Instant>,
     failed: Option<io::ErrorKind>,
@@ -49,6 +51,7 @@ impl State {
             bond: Bond::new(window),
             members: Vec::new(),
             next: 0,
+            with_reader: 0,
             refused: BTreeMap::new(),
             failed: None,
             is_over: false,
@@ -149,7 +152,7 @@ impl State {
         let (mut came, mut at) = (false, 0);
         // Of several connections each may have what all wait for. By a single one what this end waits for comes behind what
         // nobody has read yet.
-        if !self.makes_place() && self.members.len() == 1 && self.bond.is_readable() {
+        if !self.makes_place() && self.members.len() == 1 && self.bond.has_waiting() {
             return false;
         }
         while at < self.members.len() {
@@ -200,6 +203,7 @@ impl State {
 
     /// Writes what is to be written.
     fn transmit(&mut self, now: Instant, cx: &Context<'_>) {
+        self.count();
         // What waits is in pieces, each of which takes a little more.
         self.bond.set_room(ByteCount::new(self.room() as u64 / 8 * 7));
         for member in &mut self.members {
@@ -221,17 +225,33 @@ impl State {
 
     /// Whether what may come has place, before a writer fills it.
     fn makes_place(&mut self) -> bool {
+        self.count();
         let room = ByteCount::new(self.room() as u64);
         let has_place = self.bond.makes_place(room);
         self.count();
         has_place
     }
 
-    /// What is kept here counts as its first connection's.
+    /// What is kept here, and what the reader has not passed on, counts as the first connection's.
     fn count(&self) {
         if let Some(first) = self.members.first() {
-            first.connection.endpoint().keeps(first.connection.id(), Kept::Read(self.bond.held()));
+            let kept = self.bond.held() + self.with_reader;
+            first.connection.endpoint().keeps(first.connection.id(), Kept::Read(kept));
         }
+    }
+
+    /// The next chunks in order, at most so many, for a reader who has passed on what he had.
+    pub(super) fn read(&mut self, most: usize, chunks: &mut Vec<Bytes>) {
+        let before = chunks.len();
+        chunks.extend(std::iter::from_fn(|| self.bond.read()).take(most));
+        self.with_reader = chunks[before..].iter().map(Bytes::len).sum();
+        self.count();
+    }
+
+    /// The reader has passed on what he had.
+    pub(super) fn has_passed_on(&mut self) {
+        self.with_reader = 0;
+        self.count();
     }
 
     /// Reads and writes, and returns when to look again; what connections tell before wakes the task.
@@ -268,11 +288,12 @@ impl State {
         self.goes_on() && self.bond.carried() >= JOIN_AFTER && self.room() >= SCARCE
     }
 
-    /// Whether a writer may go on: where memory is scarce only once connections have all that was written.
+    /// Whether a writer may go on: where memory is scarce only once connections have all that was written, and the peer
+    /// says what came.
     pub(super) fn may_write(&self) -> bool {
         let waits = self.members.iter().any(Member::has_backlog);
         match (self.bond.pending(), waits) {
-            (0, false) => true,
+            (0, false) if self.bond.untold() < SCARCE => true,
             (pending, _) => pending < PENDING && self.room() >= SCARCE,
         }
     }

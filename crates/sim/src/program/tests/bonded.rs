@@ -14,10 +14,12 @@ struct Does {
     reads_after: Option<Span>,
     /// It reads no more after so many bytes.
     refuses_after: usize,
+    /// What it reads it keeps for ever.
+    keeps: bool,
 }
 
 const fn writes(writes: usize) -> Does {
-    Does { writes, reads_after: Some(Span::ZERO), refuses_after: usize::MAX }
+    Does { writes, reads_after: Some(Span::ZERO), refuses_after: usize::MAX, keeps: false }
 }
 
 /// Bytes that have come at each end.
@@ -47,6 +49,9 @@ fn begin(two: &Two, end: usize, connection: Connection, does: Does, came: &Came)
         while read < does.refuses_after
             && let Ok(true) = bonded.read_chunks(&mut chunks, 1).await
         {
+            if does.keeps {
+                return time.sleep(Span::from_secs(100_000)).await;
+            }
             let more: usize = chunks.drain(..).map(|chunk| chunk.len()).sum();
             lock(&came)[end] += more;
             read += more;
@@ -57,6 +62,14 @@ fn begin(two: &Two, end: usize, connection: Connection, does: Does, came: &Came)
 
 /// What has come at both ends of so many streams after a time.
 fn carried(streams: usize, memory: u64, does: [Does; 2], span: Span) -> [usize; 2] {
+    run(streams, memory, does, span).1
+}
+
+fn held(two: &Two, end: usize) -> u64 {
+    two.program(end).host().shared().endpoint().held(key(1 - end).public()).get()
+}
+
+fn run(streams: usize, memory: u64, does: [Does; 2], span: Span) -> (Two, [usize; 2]) {
     let mut two = Two::new(1);
     let came = Came::default();
     for end in 0..2 {
@@ -91,12 +104,13 @@ fn carried(streams: usize, memory: u64, does: [Does; 2], span: Span) -> [usize; 
     for second in 1..20 {
         two.run(after(Span::from_secs(30 + second)));
         for end in 0..2 {
-            let held = two.program(end).host().shared().endpoint().held(key(1 - end).public());
-            assert!(held.get() <= memory, "{held} held at {end} after {second} s");
+            let held = held(&two, end);
+            assert!(held <= memory, "{held} bytes are held at {end} after {second} s");
         }
     }
     two.run(after(Span::from_secs(30) + span));
-    *lock(&came)
+    let came = *lock(&came);
+    (two, came)
 }
 
 #[test]
@@ -119,4 +133,16 @@ fn hosts_whose_memory_is_full_of_what_they_send_do_not_wait_for_each_other() {
     let does = Does { reads_after: Some(Span::from_secs(20)), ..writes(300_000) };
     let came = carried(6, 256_000, [does, does], Span::from_secs(3_000));
     assert_eq!(came, [6 * 300_000; 2]);
+}
+
+#[test]
+fn what_a_reader_keeps_counts_until_he_comes_back() {
+    let after_reading = |reads_after| {
+        let reads = Does { reads_after, keeps: true, ..writes(0) };
+        let (two, _) = run(1, 4_000_000, [reads, writes(50_000)], Span::from_secs(60));
+        held(&two, 0)
+    };
+    let unread = after_reading(None);
+    assert!(unread >= 50_000, "{unread}");
+    assert_eq!(after_reading(Some(Span::from_secs(20))), unread);
 }
