@@ -32,6 +32,11 @@ impl ReturnPath {
         self.excess = self.shortest().map_or(Span::ZERO, |shortest| delay.beyond(shortest));
     }
 
+    /// The shortest one is no longer than this, as was found out otherwise.
+    pub fn know(&mut self, delay: OneWayDelay) {
+        self.now = Some(self.now.map_or(delay, |shortest| shortest.min(delay)));
+    }
+
     /// How much longer the latest one took than the shortest one.
     pub const fn excess(&self) -> Span {
         self.excess

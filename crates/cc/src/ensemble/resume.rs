@@ -40,8 +40,8 @@ pub struct KnownPath {
     pub round_trip: Span,
     /// It may carry more.
     pub at_least: bool,
-    /// How long the way back was then, as [`PathView::return_delay`](crate::PathView::return_delay) has it.
-    pub return_delay: Option<OneWayDelay>,
+    /// When that was, and how long the way back was then, as [`PathView::return_delay`](crate::PathView::return_delay) has it.
+    pub return_delay: Option<(Instant, OneWayDelay)>,
 }
 
 impl KnownPath {

@@ -42,6 +42,7 @@ impl SharedPath {
         queue.measured(now, path.round_trip);
         drop(queue);
         let (payload, whole) = self.lengths();
+        let return_delay = return_delay.map(|delay| (now, delay));
         let path = KnownPath { return_delay, ..scaled(path, payload, whole) };
         self.ensemble.know(now, path);
     }

@@ -10,6 +10,12 @@ use crate::{PathView, ReturnPath};
 /// The longest of so many intervals counts.
 const INTERVALS: usize = 8;
 
+/// Two clocks seldom gain or lose more than one part in so many beside each other: 50 millionths.
+const LIKELY_DRIFT: u64 = 20_000;
+
+/// So much that became longer may become shorter again.
+const MOST_LONGER: Span = Span::from_millis(60);
+
 /// A window is made for so many round trips on the way back at most: what it has put into its own queue shows that much later.
 const MOST: u64 = 4;
 
@@ -25,34 +31,41 @@ pub(super) struct Shift {
 #[derive(Debug, Default)]
 pub(super) struct WayBack {
     path: ReturnPath,
-    measured: Instant,
+    /// When the shortest one was another one last.
+    changed: Instant,
+    /// By how much it became longer, and not shorter again.
+    longer: Span,
     /// The shortest and the longest one of the interval of now.
     now: Option<(OneWayDelay, OneWayDelay)>,
     /// The middle between both, in the intervals before.
     before: [Option<OneWayDelay>; INTERVALS],
-    /// How long it was when packet trains found out what the path carries.
-    found: Option<OneWayDelay>,
-    /// What the window is made for.
-    made_for: Option<OneWayDelay>,
+    /// How long it was when packet trains found out what the path carries, and what clocks may have made of that since.
+    found: Option<(OneWayDelay, Span)>,
+    /// What the window is made for, and by how much that may be wrong.
+    made_for: Option<(OneWayDelay, Span)>,
 }
 
 impl WayBack {
     /// An acknowledgement came.
     pub(super) fn measure(&mut self, path: &PathView) -> Shift {
         let before = self.path.shortest();
-        let took = path.now.since(self.measured);
         self.path.measure(path.now, path.return_delay);
-        self.measured = path.now;
         let Some(delay) = path.return_delay else { return Shift::default() };
         let (shortest, longest) = self.now.get_or_insert((delay, delay));
         (*shortest, *longest) = ((*shortest).min(delay), (*longest).max(delay));
         let Some((before, after)) = before.zip(self.path.shortest()) else {
             return Shift::default();
         };
-        Shift {
-            longer: after.beyond(before).min(ReturnPath::DRIFTS),
-            shorter: before.beyond(after).min(took / ReturnPath::DRIFT),
+        if before == after {
+            return Shift::default();
         }
+        let drifts = path.now.since(self.changed) / ReturnPath::DRIFT;
+        self.changed = path.now;
+        let longer = after.beyond(before).min(ReturnPath::DRIFTS);
+        // What was only not seen for a while comes back.
+        let shorter = before.beyond(after).min(self.longer + drifts);
+        self.longer = (self.longer + longer).saturating_sub(shorter).min(MOST_LONGER);
+        Shift { longer, shorter }
     }
 
     /// An interval ended.
@@ -89,10 +102,12 @@ impl WayBack {
         self.before.iter().flatten().copied().chain(self.middle()).max()
     }
 
-    /// Packet trains have found out what the path carries, and how long the way back is.
-    pub(super) fn find(&mut self, path: &PathView, delay: Option<OneWayDelay>) {
-        self.path.measure(path.now, delay);
-        self.found = delay;
+    /// Packet trains have found out what the path carries, and how long the way back was then.
+    pub(super) fn find(&mut self, path: &PathView, delay: Option<(Instant, OneWayDelay)>) {
+        self.found = delay.map(|(at, delay)| (delay, path.now.since(at) / LIKELY_DRIFT));
+        if let Some((delay, unsure)) = self.found {
+            self.path.know(delay + unsure);
+        }
     }
 
     /// The window is what the path was found to carry.
@@ -104,13 +119,14 @@ impl WayBack {
     /// more than `least` than what it was made for. Any other window is made for the way back of now.
     pub(super) fn takes_along(&mut self, follows: bool, base: Span, least: Span) -> Option<f64> {
         let late = self.late()?.min(self.shortest() + base * MOST);
-        let before = self.made_for.filter(|_| follows).unwrap_or(late);
-        let (longer, shorter) = (late.beyond(before), before.beyond(late));
+        let (before, unsure) = self.made_for.filter(|_| follows).unwrap_or((late, Span::ZERO));
+        let [longer, shorter] =
+            [late.beyond(before), before.beyond(late)].map(|by| by.saturating_sub(unsure));
         if longer + shorter <= least {
-            self.made_for = Some(before);
+            self.made_for = Some((before, unsure));
             return None;
         }
-        self.made_for = Some(late);
+        self.made_for = Some((late, Span::ZERO));
         let now = base + late.beyond(self.shortest());
         let then = (now + shorter).saturating_sub(longer).max(base / 2);
         (then > Span::ZERO).then(|| now.as_secs_f64() / then.as_secs_f64())
@@ -166,6 +182,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_way_back_that_varies_changes_little_whatever_clocks_do() {
+        for (base, most) in [(GEO, 0.13), (0.05, 0.05)] {
+            for clock in [-1e-4, 0.0, 1e-4] {
+                let varies = |link: &mut Link, tenth: u32| {
+                    let slow = if tenth / 450 % 2 == 0 { 0.0 } else { 0.012 };
+                    link.wait_back(slow + f64::from(tenth * 7_919 % 11) / 1_000.0);
+                };
+                let (part, queue) = share(&mut link(base, Some(clock)), 1_200, varies);
+                let name = format!("{base} s, {clock}");
+                assert!(part > 0.98 && queue < most, "{name}: {part}, {queue} s");
+            }
+        }
+    }
+
     fn ms(millis: i64) -> OneWayDelay {
         OneWayDelay::from_nanos(millis * 1_000_000)
     }
@@ -187,7 +218,7 @@ mod tests {
             way.takes_along(follows, base, Span::from_millis(15)).map(|part| (part * 100.0).round())
         };
         let mut way = WayBack::default();
-        way.find(&Play::new("steady", &[]).path, Some(ms(-20)));
+        way.find(&Play::new("steady", &[]).path, Some((Instant::ZERO, ms(-20))));
         way.jump();
         interval(&mut way, [180, 380]);
         assert_eq!(way.waits(base), Span::from_millis(300));
@@ -207,13 +238,31 @@ mod tests {
     fn over_a_short_path_no_window_is_made_for_more_than_four_round_trips_of_waiting() {
         let (base, least) = (Span::from_millis(50), Span::from_millis(3));
         let mut way = WayBack::default();
-        way.find(&Play::new("steady", &[]).path, Some(ms(0)));
+        way.find(&Play::new("steady", &[]).path, Some((Instant::ZERO, ms(0))));
         way.jump();
         interval(&mut way, [900, 900]);
         assert_eq!(way.waits(base), Span::from_millis(200));
         assert_eq!(way.takes_along(true, base, least), Some(5.0));
         interval(&mut way, [2_000, 2_000]);
         assert_eq!(way.takes_along(true, base, least), None);
+    }
+
+    #[test]
+    fn what_clocks_make_of_a_train_of_long_ago_changes_no_window() {
+        let (base, least) = (Span::from_millis(50), Span::from_millis(3));
+        for clock in [-50, 50] {
+            let mut path = Play::new("steady", &[]).path;
+            path.now = Instant::ZERO + Span::from_secs(1_200);
+            let mut way = WayBack::default();
+            way.find(&path, Some((Instant::ZERO, ms(0))));
+            way.jump();
+            interval(&mut way, [clock, clock]);
+            assert_eq!(way.shortest(), ms(clock));
+            assert_eq!(way.takes_along(true, base, least), None);
+            // More than that is no clock's.
+            interval(&mut way, [clock + 160, clock + 160]);
+            assert!(way.takes_along(true, base, least).is_some_and(|part| part > 1.2));
+        }
     }
 
     #[test]
