@@ -70,6 +70,16 @@ protocol = "tcp"
 start = "{start} s"
 """
 
+OBJECT = """
+[flows.object-{number}]
+from = "server"
+to = "client"
+size = "{size} B"
+request = "100 B"
+protocol = "tcp"
+start = "{start} s"
+"""
+
 LINES = """
 name = "shared"
 seed = {seed}
@@ -107,6 +117,8 @@ class Row:
     reorder: bool = False
     # Beside the download something is sent the other way.
     upload: bool = False
+    # Beside the download objects of so many bytes are asked for, one each so many seconds.
+    objects: tuple = ()
     seen: tuple = ()
     seen_rate: float = 0.0
 
@@ -173,7 +185,9 @@ ROWS = [
     Row("GEO 10, 2 to 10 s after an outage", *GEO_LONG, settings=OUTAGE, seen=(52, 60)),
     Row("GEO 10, 64 kbit/s back, beside an upload", *GEO, settings=narrow(600), upload=True),
     Row("the same, 20 kB of queue back", *GEO, settings=narrow(2500), upload=True),
+    Row("GEO 10, beside 5 kB twice a second", *GEO, objects=(5000, 0.5)),
     Row("LEO 20, 1 % loss", *LEO, settings="loss = 0.01"),
+    Row("LEO 20, beside 20 kB five times a second", *LEO, objects=(20000, 0.2)),
     Row("LEO 20, jitter of 30 ms", *LEO, steps=jitter(20e6, 0.025, 0.03)),
     Row("LEO 20, jitter of 30 ms, reordering", *LEO, steps=jitter(20e6, 0.025, 0.03), reorder=True),
     Row("LEO 20, in a fade to a fifth", *LEO_LONG, steps=fade(20e6, 0.025), seen=(26, 40), seen_rate=4.0),
@@ -274,6 +288,10 @@ def download(row, seed, controller, folder):
         begins = max(0, UPLOADS * (3 - seed))
         late = UPLOADS * max(0, seed - 3)
         beside = text.replace("[flows.file]\n", f'[flows.file]\nstart = "{begins} s"\n') + UPLOAD.format(start=late)
+    if row.objects:
+        size, apart = row.objects
+        starts = [round(0.3 + apart * n, 3) for n in range(int(8e6 * row.size / (row.rate * 1e6) / apart))]
+        beside += "".join(OBJECT.format(number=n, size=size, start=start) for n, start in enumerate(starts))
     run, samples = simulate(beside, folder, name)
     flow = run["flows"][0]
     delay = slow_ping(run) - idle_ping(text, duration, folder, name)

@@ -49,11 +49,11 @@ fn polls_leave_room_for_data_however_many_there_may_be_in_a_round_trip() {
     }
 }
 
-/// A download through two gateways over 10 Mbit/s and 600 ms, and an upload over 64 kbit/s that begins then.
-fn beside_an_upload(begins: u32) -> String {
+/// A download through two gateways over 10 Mbit/s and 600 ms, beside other flows.
+fn beside(back: &str, others: &str) -> String {
     format!(
         r#"
-name = "narrow"
+name = "beside"
 duration = "80 s"
 nodes = ["client", "terminal", "hub", "server"]
 
@@ -68,7 +68,7 @@ between = ["hub", "terminal"]
 rate = "10 Mbit/s"
 delay = "300 ms"
 queue = "750 kB"
-return = {{ rate = "64 kbit/s", queue = "4800 B" }}
+{back}
 
 [gateway]
 up_before = "20 s"
@@ -86,25 +86,42 @@ protocol = "tcp"
 start = "5 s"
 size = "1 GB"
 request = "100 B"
-
-[flows.upload]
-from = "client"
-to = "server"
-protocol = "tcp"
-start = "{begins} s"
-size = "1 GB"
+{others}
 "#
     )
 }
 
+/// The part of the rate that the download has in 55 s.
+fn share(text: &str) -> f64 {
+    let scenario = Scenario::parse("beside.toml", text).expect("a scenario");
+    let spec = scenario.run_spec(None, false).expect("a run");
+    let flow = &run(&spec, &mut Silent).expect("a record").flows[0];
+    flow.delivered_bytes as f64 * 8.0 / 55.0 / 10e6
+}
+
 #[test]
 fn an_upload_over_a_narrow_way_back_costs_a_download_next_to_nothing() {
+    let back = r#"return = { rate = "64 kbit/s", queue = "4800 B" }"#;
     for begins in [0, 5, 15] {
-        let text = beside_an_upload(begins);
-        let scenario = Scenario::parse("narrow.toml", &text).expect("a scenario");
-        let spec = scenario.run_spec(None, false).expect("a run");
-        let flow = &run(&spec, &mut Silent).expect("a record").flows[0];
-        let share = flow.delivered_bytes as f64 * 8.0 / 55.0 / 10e6;
+        let upload = format!(
+            "[flows.upload]\nfrom = \"client\"\nto = \"server\"\nprotocol = \"tcp\"\n\
+             start = \"{begins} s\"\nsize = \"1 GB\""
+        );
+        let share = share(&beside(back, &upload));
         assert!(share > 0.88, "{begins} s: {share} of the link");
     }
+}
+
+#[test]
+fn small_objects_cost_a_download_little_more_than_they_are_long() {
+    // Two a second of 5 kB are 0.008 of the link.
+    let object = |n: u32| {
+        format!(
+            "[flows.o{n}]\nfrom = \"server\"\nto = \"client\"\nprotocol = \"tcp\"\n\
+             start = \"{} ms\"\nsize = \"5 kB\"\nrequest = \"100 B\"\n",
+            500 * n
+        )
+    };
+    let share = share(&beside("", &(0..120).map(object).collect::<String>()));
+    assert!(share > 0.88, "{share} of the link");
 }
