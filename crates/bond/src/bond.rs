@@ -191,9 +191,9 @@ impl Bond {
         self.outgoing.written() + self.incoming.delivered()
     }
 
-    /// Whether something waits, for the reader or for what is missing before it.
-    pub fn has_waiting(&self) -> bool {
-        self.incoming.has_waiting()
+    /// Whether something waits for the reader.
+    pub fn is_readable(&self) -> bool {
+        self.incoming.is_readable()
     }
 
     /// Bytes that connections have brought, and of which the peer has not said so.

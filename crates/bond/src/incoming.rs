@@ -139,11 +139,25 @@ impl Incoming {
             let len = (next - offset).min(bytes.len() as u64);
             let piece = bytes.split_to(len as usize);
             if !piece.is_empty() {
-                self.cost += len + AROUND;
-                self.waiting.insert(offset, piece);
+                self.keep(offset, piece);
                 offset += len;
             }
         }
+    }
+
+    /// Keeps a piece; a short one with the short one that it follows.
+    fn keep(&mut self, offset: u64, piece: Bytes) {
+        let len = piece.len() as u64;
+        self.cost += len;
+        if let Some((known, before)) = self.waiting.range_mut(..offset).next_back()
+            && known + before.len() as u64 == offset
+            && before.len().max(piece.len()) < SHORT
+        {
+            *before = [&before[..], &piece].concat().into();
+            return;
+        }
+        self.cost += AROUND;
+        self.waiting.insert(offset, piece);
     }
 
     /// The stream has this length.
@@ -210,9 +224,9 @@ impl Incoming {
         (self.cost + unread + given) as usize
     }
 
-    /// Whether something waits, for the reader or for what is missing before it.
-    pub(crate) fn has_waiting(&self) -> bool {
-        !self.ready.is_empty() || !self.short.is_empty() || !self.waiting.is_empty()
+    /// Whether something waits for the reader.
+    pub(crate) fn is_readable(&self) -> bool {
+        !self.ready.is_empty() || !self.short.is_empty()
     }
 
     /// The host has memory for so much more.
@@ -308,7 +322,7 @@ mod tests {
         assert_eq!(incoming.handle_end(INITIAL), Ok(()));
         assert_eq!(incoming.handle_end(INITIAL + 1), Err(BondError::End));
         let mut incoming = Incoming::new(INITIAL);
-        let single = (1..INITIAL).map(|at| incoming.handle_data(at, piece(1)));
+        let single = (1..INITIAL).step_by(2).map(|at| incoming.handle_data(at, piece(1)));
         assert!(single.into_iter().any(|taken| taken.is_err()), "each costs more than a byte");
     }
 
@@ -364,6 +378,22 @@ mod tests {
         let taken = taken.take_while(Result::is_ok).count() as u64;
         assert!(taken < INITIAL / 4, "{taken} pieces of a byte");
         assert!(incoming.held() as u64 <= 2 * INITIAL + FEW + 2 * AROUND);
+    }
+
+    #[test]
+    fn an_honest_sender_may_write_in_pieces_of_ten_bytes_behind_a_gap() {
+        for room in [INITIAL, 2_000] {
+            let mut incoming = Incoming::new(20_000_000);
+            let from = INITIAL - room;
+            incoming.handle_data(0, Bytes::from(vec![0; from as usize])).expect("room");
+            let count = room / 10;
+            for at in (1..count).map(|n| from + 10 * n) {
+                incoming.handle_data(at, Bytes::from_static(b"ten bytes.")).expect("room");
+            }
+            incoming.handle_data(from, Bytes::from_static(b"ten bytes.")).expect("room");
+            assert_eq!(incoming.delivered(), from + 10 * count);
+            assert_eq!(all(&mut incoming)[from as usize..], b"ten bytes.".repeat(count as usize));
+        }
     }
 
     #[test]

@@ -121,8 +121,9 @@ impl Carrier {
 
     /// See [`Connection::keeps_nothing`].
     pub(crate) fn keeps_nothing(&self) {
-        if let Self::Single(connection) = self {
-            connection.keeps_nothing();
+        match self {
+            Self::Single(connection) => connection.keeps_nothing(),
+            Self::Bonded(bonded, _) => bonded.has_passed_on(),
         }
     }
 

@@ -15,6 +15,9 @@ use crate::stream::{Kept, Streams as _};
 const PENDING: usize = 256 * 1024;
 /// With less memory than this connections keep what comes, each within its bounds, and none joins.
 pub(super) const SCARCE: usize = 64 * 1024;
+/// Where memory is scarce a writer waits for what the peer does not say to have come. An honest one says so but for a part of a
+/// chunk and 16 kB.
+const UNTOLD: usize = 160 * 1024;
 /// A stream that has carried less takes one link: for an object that is short a second one is not worth its opening.
 const JOIN_AFTER: u64 = 256 * 1024;
 /// Time until another connection is tried by a link by which none could be opened.
@@ -152,7 +155,7 @@ impl State {
         let (mut came, mut at) = (false, 0);
         // Of several connections each may have what all wait for. By a single one what this end waits for comes behind what
         // nobody has read yet.
-        if !self.makes_place() && self.members.len() == 1 && self.bond.has_waiting() {
+        if !self.makes_place() && self.members.len() == 1 && self.bond.is_readable() {
             return false;
         }
         while at < self.members.len() {
@@ -248,6 +251,13 @@ impl State {
         self.count();
     }
 
+    /// Nobody reads any more.
+    pub(super) fn refuse(&mut self) {
+        self.bond.refuse();
+        self.has_passed_on();
+        self.wake_driver();
+    }
+
     /// The reader has passed on what he had.
     pub(super) fn has_passed_on(&mut self) {
         self.with_reader = 0;
@@ -293,7 +303,7 @@ impl State {
     pub(super) fn may_write(&self) -> bool {
         let waits = self.members.iter().any(Member::has_backlog);
         match (self.bond.pending(), waits) {
-            (0, false) if self.bond.untold() < SCARCE => true,
+            (0, false) if self.bond.untold() < UNTOLD => true,
             (pending, _) => pending < PENDING && self.room() >= SCARCE,
         }
     }
