@@ -12,6 +12,8 @@ const INTERVALS: usize = 8;
 
 /// Two clocks seldom gain or lose more than one part in so many beside each other: 50 millionths.
 const LIKELY_DRIFT: u64 = 20_000;
+/// More than that is not given away for clocks that may be right.
+const MOST_UNSURE: Span = Span::from_millis(20);
 
 /// So much that became longer may become shorter again.
 const MOST_LONGER: Span = Span::from_millis(60);
@@ -54,12 +56,13 @@ impl WayBack {
         let (shortest, longest) = self.now.get_or_insert((delay, delay));
         (*shortest, *longest) = ((*shortest).min(delay), (*longest).max(delay));
         let Some((before, after)) = before.zip(self.path.shortest()) else {
+            self.changed = path.now;
             return Shift::default();
         };
         if before == after {
             return Shift::default();
         }
-        let drifts = path.now.since(self.changed) / ReturnPath::DRIFT;
+        let drifts = (path.now.since(self.changed) / ReturnPath::DRIFT).min(ReturnPath::DRIFTS);
         self.changed = path.now;
         let longer = after.beyond(before).min(ReturnPath::DRIFTS);
         // What was only not seen for a while comes back.
@@ -104,7 +107,8 @@ impl WayBack {
 
     /// Packet trains have found out what the path carries, and how long the way back was then.
     pub(super) fn find(&mut self, path: &PathView, delay: Option<(Instant, OneWayDelay)>) {
-        self.found = delay.map(|(at, delay)| (delay, path.now.since(at) / LIKELY_DRIFT));
+        let unsure = |at| (path.now.since(at) / LIKELY_DRIFT).min(MOST_UNSURE);
+        self.found = delay.map(|(at, delay)| (delay, unsure(at)));
         if let Some((delay, unsure)) = self.found {
             self.path.know(delay + unsure);
         }
@@ -187,7 +191,7 @@ mod tests {
         for (base, most) in [(GEO, 0.13), (0.05, 0.05)] {
             for clock in [-1e-4, 0.0, 1e-4] {
                 let varies = |link: &mut Link, tenth: u32| {
-                    let slow = if tenth / 450 % 2 == 0 { 0.0 } else { 0.012 };
+                    let slow = if (tenth / 450).is_multiple_of(2) { 0.0 } else { 0.012 };
                     link.wait_back(slow + f64::from(tenth * 7_919 % 11) / 1_000.0);
                 };
                 let (part, queue) = share(&mut link(base, Some(clock)), 1_200, varies);
@@ -248,9 +252,25 @@ mod tests {
     }
 
     #[test]
+    fn a_shorter_way_back_is_no_clocks_doing_however_long_the_host_is_up() {
+        let mut path = Play::new("steady", &[]).path;
+        path.now = Instant::ZERO + Span::from_secs(86_400);
+        let mut way = WayBack::default();
+        let mut shift = |path: &mut PathView, seconds, delay| {
+            path.now += Span::from_secs(seconds);
+            path.return_delay = Some(ms(delay));
+            way.measure(path).shorter
+        };
+        assert_eq!(shift(&mut path, 0, 300), Span::ZERO);
+        assert_eq!(shift(&mut path, 1, 100), Span::from_micros(250));
+        assert_eq!(shift(&mut path, 20_000, 100), Span::ZERO);
+        assert_eq!(shift(&mut path, 1, 0), ReturnPath::DRIFTS);
+    }
+
+    #[test]
     fn what_clocks_make_of_a_train_of_long_ago_changes_no_window() {
         let (base, least) = (Span::from_millis(50), Span::from_millis(3));
-        for clock in [-50, 50] {
+        for clock in [-20, 20] {
             let mut path = Play::new("steady", &[]).path;
             path.now = Instant::ZERO + Span::from_secs(1_200);
             let mut way = WayBack::default();
