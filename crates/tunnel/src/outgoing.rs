@@ -77,7 +77,7 @@ impl Outgoing {
     fn open(&mut self, now: Instant, path: usize) {
         if path >= self.paths.len() {
             let most = self.under_way / (path + 1);
-            self.paths.iter_mut().for_each(|sender| sender.limit(most));
+            self.paths.iter_mut().for_each(|sender| sender.limit(now, most));
             let run = self.run;
             let more = (self.paths.len()..=path).map(|n| PathSender::new(run | n as u16, most));
             self.paths.extend(more);

@@ -136,9 +136,9 @@ impl PathSender {
     }
 
     /// It may remember so many bytes from now on.
-    pub(crate) fn limit(&mut self, under_way: usize) {
+    pub(crate) fn limit(&mut self, now: Instant, under_way: usize) {
         let forgotten = self.under_way.limit(under_way);
-        self.give_up(forgotten);
+        self.give_up(now, forgotten);
     }
 
     /// It works, or works again.
@@ -269,7 +269,7 @@ impl PathSender {
         self.unanswered += 1;
         let seq = self.under_way.next();
         let forgotten = self.under_way.sent(now, body, bytes);
-        self.give_up(forgotten);
+        self.give_up(now, forgotten);
         self.window.sent(now, bytes, true);
         self.tail_due = Some(now + self.report_wait());
         seq
@@ -373,12 +373,12 @@ impl PathSender {
     /// Forgets what is too old to be repaired.
     fn forget(&mut self, now: Instant, hold: Span) {
         let unknown = self.under_way.forget(now.before(hold + self.report_wait() * 2));
-        self.give_up(unknown);
+        self.give_up(now, unknown);
     }
 
-    fn give_up(&mut self, bytes: u64) {
+    fn give_up(&mut self, now: Instant, bytes: u64) {
         if let Some(member) = self.window.member() {
-            member.given_up(bytes);
+            member.given_up(now, bytes);
         }
     }
 

@@ -139,6 +139,7 @@ impl SharedMember {
         let bytes = ByteCount::new(bytes);
         let loss = Loss { bytes, cause: LossCause::Nack, new_episode, again: false, looks_corrupt };
         self.controller.on_loss(&path, &loss);
+        self.leaves(now);
     }
 
     /// A router on the path marked something as a sign of congestion (RFC 3168), of whichever member.
@@ -148,8 +149,17 @@ impl SharedMember {
     }
 
     /// So many bytes are nobody's any more: it is not known what became of them.
-    pub const fn given_up(&mut self, bytes: u64) {
+    pub fn given_up(&mut self, now: Instant, bytes: u64) {
         self.in_flight = self.in_flight.saturating_sub(bytes);
+        self.leaves(now);
+    }
+
+    /// Where nothing is under way and nothing waits, the others have all of the window.
+    fn leaves(&mut self, now: Instant) {
+        if self.in_flight == 0 && !self.hungry {
+            let path = self.view(now);
+            self.controller.on_signal(&path, &Signal::AppLimited(true));
+        }
     }
 
     fn view(&self, now: Instant) -> PathView {
@@ -190,5 +200,8 @@ mod tests {
         assert!(other.may_send(4_000, false) && !other.may_send(4_001, false));
         one.set_hungry(now, true);
         assert!(!other.may_send(1, false));
+        one.set_hungry(now, false);
+        one.given_up(now, 1_000);
+        assert!(other.may_send(5_000, false), "nothing of the first is under way");
     }
 }
