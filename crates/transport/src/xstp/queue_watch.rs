@@ -73,6 +73,7 @@ impl QueueWatch {
     /// Round trips are measured anew. The clocks of both ends are what they were.
     pub(super) fn forget(&mut self) {
         *self = Self { return_delay: self.return_delay, ..Self::new() };
+        self.return_delay.follow_path();
     }
 
     /// What left a round trip ago was answered. Returns how long the answer took for its way.
@@ -83,8 +84,12 @@ impl QueueWatch {
         received: Received,
     ) -> Option<OneWayDelay> {
         self.return_delay.measure(now, round_trip, received);
-        self.return_path.measure(now, self.return_delay.get());
-        self.return_delay.get()
+        let delay = self.return_delay.get();
+        if delay.is_none() {
+            self.return_path = ReturnPath::default();
+        }
+        self.return_path.measure(now, delay);
+        delay
     }
 
     /// How long the latest answer took for its way, if the peer tells.

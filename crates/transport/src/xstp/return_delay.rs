@@ -8,6 +8,9 @@ use bentpipe_wire::xstp::ReceiveTimestamp;
 
 use super::timestamp;
 
+/// Of shorter round trips clocks that tick each 100 µs, and tasks that wait for a processor, tell nothing.
+const LEAST: Span = Span::from_millis(2);
+
 /// What a peer says of what it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
@@ -24,6 +27,8 @@ pub(super) struct ReturnDelay {
     delay: OneWayDelay,
     began: Instant,
     longest: Span,
+    /// A round trip was shorter than [`LEAST`].
+    is_short: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +44,7 @@ impl ReturnDelay {
         let apart = timestamp::at(now.before(received.held)).wrapping_sub(received.at.ticks());
         let apart = ReceiveTimestamp::from_ticks(apart);
         self.longest = self.longest.max(round_trip);
+        self.is_short |= round_trip < LEAST;
         let Some(latest) = self.latest.replace(Answer { apart, round_trip }) else {
             self.began = now;
             return;
@@ -55,9 +61,14 @@ impl ReturnDelay {
         }
     }
 
-    /// The delay of the latest one, if the peer tells.
+    /// The delay of the latest one, if the peer tells and the path is long enough.
     pub(super) fn get(&self) -> Option<OneWayDelay> {
-        self.latest.map(|_| self.delay)
+        self.latest.filter(|_| !self.is_short).map(|_| self.delay)
+    }
+
+    /// The path may be a longer one from now on.
+    pub(super) const fn follow_path(&mut self) {
+        self.is_short = false;
     }
 }
 
@@ -113,6 +124,21 @@ mod tests {
         let answers: Vec<_> = (1..1_000).map(|n| (100 * n, 5_000, 600)).collect();
         let longest = delay(&answers).into_iter().max();
         assert!(longest.is_some_and(|longest| (500..=630).contains(&longest)), "{longest:?}");
+    }
+
+    #[test]
+    fn over_a_path_of_less_than_two_milliseconds_nothing_is_known() {
+        let mut delay = ReturnDelay::default();
+        let told = |delay: &mut ReturnDelay, at, trip| {
+            delay.measure(Instant::from_nanos(at * MS), Span::from_millis(trip), received(0));
+            delay.get().is_some()
+        };
+        assert_eq!(
+            [(1, 2), (2, 1), (3, 30)].map(|(at, trip)| told(&mut delay, at, trip)),
+            [true, false, false]
+        );
+        delay.follow_path();
+        assert!(told(&mut delay, 4, 30), "another path");
     }
 
     proptest! {
