@@ -143,8 +143,7 @@ impl Bonded {
 
     /// Nobody reads any more: what comes is dropped, and the peer is given no more room for it.
     pub fn refuse(&self) {
-        let mut state = self.lock();
-        state.refuse();
+        self.lock().refuse();
     }
 
     /// A reference to its first connection, for those who look on.
