@@ -41,7 +41,7 @@ fn networks() -> impl Strategy<Value = Network> {
 
 fn configs() -> impl Strategy<Value = Config> {
     (
-        any::<[bool; 8]>(),
+        any::<[bool; 9]>(),
         64..1500u16,
         1..64u64,
         1..64u64,
@@ -51,8 +51,17 @@ fn configs() -> impl Strategy<Value = Config> {
         (2..6u32, 0.0..0.5f64, 0.0..1.0f64),
     )
         .prop_map(|(flags, mss, snd, rcv, poll_rate, ustat_delay, max_burst, probe)| {
-            let [probing, early_timeout, nagle, rtx_paced, ustat_single, rule, trigger, rides] =
-                flags;
+            let [
+                probing,
+                early_timeout,
+                nagle,
+                rtx_paced,
+                ustat_single,
+                rule,
+                trigger,
+                rides,
+                in_data,
+            ] = flags;
             let (map_size, rtt_tolerance, early_slack) = probe;
             Config {
                 mss,
@@ -61,6 +70,7 @@ fn configs() -> impl Strategy<Value = Config> {
                 rcv_buf: ByteCount::new(u64::from(mss.max(1500)) * rcv + rcv),
                 poll_rate,
                 poll_rides: rides,
+                poll_in_data: in_data,
                 poll_rate_max: if rides { poll_rate * 8 } else { 0 },
                 ustat_delay,
                 max_burst,

@@ -445,6 +445,27 @@ fn polls_ride_on_data_that_leave_a_little_earlier_or_later_and_are_no_more_for_i
 }
 
 #[test]
+fn data_bring_polls_where_bursts_are_about_as_far_apart() {
+    // A POLL is due each 12.5 ms.
+    let polls = |poll_in_data, tick| {
+        let timer_tick = Span::from_millis(tick);
+        let client =
+            Config { poll_rate: 16, poll_in_data, timer_tick, cwnd_init: 64, ..Config::default() };
+        let mut pair = Pair::new(client, Config::default(), DELAY).sending(pattern(2_000_000));
+        assert!(pair.run(LONG));
+        let all = pair.sent(Direction::Forward, Kind::POLL).count();
+        (
+            all,
+            pair.sent(Direction::Forward, Kind::POLL).filter(|poll| !poll.has(Kind::DATA)).count(),
+        )
+    };
+    let ((all, before), (as_many, alone)) = (polls(false, 10), polls(true, 10));
+    assert!(alone * 4 < before, "{alone} and {before}");
+    assert!(all.abs_diff(as_many) * 4 < all, "{as_many} and {all}");
+    assert_eq!(polls(true, 3), polls(false, 3), "bursts are closer");
+}
+
+#[test]
 fn no_more_than_eight_segments_leave_back_to_back() {
     let mut pair = pair().sending(pattern(2_000_000));
     assert!(pair.run(LONG));

@@ -30,6 +30,7 @@ settings! {
     poll_rate_max => |c, v| c.poll_rate_max = v;
     poll_first_burst => |c, v| c.poll_first_burst = v;
     poll_rides => |c, v| c.poll_rides = v;
+    poll_in_data => |c, v| c.poll_in_data = v;
     poll_buf_ratio => |c, v| c.poll_buf_ratio = v;
     ustat_delay => |c, v| c.ustat_delay = v;
     ustat_single => |c, v| c.ustat_single = v;

@@ -74,6 +74,8 @@ settings_table! {
     poll_first_burst: bool;
     /// A POLL leaves with a burst where it is due within half of the time between POLLs, before or after.
     poll_rides: bool;
+    /// Data bring POLLs where bursts are about as far apart as POLLs.
+    poll_in_data: bool;
     /// Share of the send buffer after which a POLL is forced.
     poll_buf_ratio: f64;
     /// Segments beyond a gap before a USTAT reports it.

@@ -70,6 +70,9 @@ pub struct Config {
     pub poll_first_burst: bool,
     /// A POLL leaves with a burst where it is due within half of the time between POLLs, before or after: alone it is a packet more.
     pub poll_rides: bool,
+    /// Where bursts are about as far apart as POLLs, data bring one after each part of the window that is sent between two of them, and
+    /// POLLs alone wait for twice as long: those would stand in the queue right behind a burst and say no more than its last one.
+    pub poll_in_data: bool,
     /// A POLL is forced once this share of the send buffer was sent since the last one.
     pub poll_buf_ratio: f64,
     /// Segments beyond a gap before a USTAT reports it; 1 reports at once.
@@ -192,6 +195,7 @@ impl Default for Config {
             poll_rate: 3,
             poll_rate_max: 0,
             poll_rides: false,
+            poll_in_data: false,
             poll_first_burst: true,
             poll_buf_ratio: 0.5,
             ustat_delay: 3,

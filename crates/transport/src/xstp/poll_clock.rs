@@ -83,6 +83,11 @@ impl PollClock {
         if denser > rate { usual.min(each(denser).max(DENSE_INTERVAL)) } else { usual }
     }
 
+    /// Whether nearly all POLLs have an answer.
+    pub(super) fn are_answered(&self) -> bool {
+        self.density.is_usual()
+    }
+
     /// When the next POLL is due.
     pub(super) const fn due(&self) -> Option<Instant> {
         self.due

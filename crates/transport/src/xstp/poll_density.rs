@@ -60,6 +60,11 @@ impl PollDensity {
         self.factor
     }
 
+    /// POLLs are as dense as the settings have them, and few are in rows without an answer.
+    pub(super) fn is_usual(&self) -> bool {
+        self.factor == 1 && self.unanswered < SELDOM
+    }
+
     /// A POLL was answered after `round_trip`, and so many before it were not.
     pub(super) fn answered(&mut self, now: Instant, round_trip: Span, unanswered: usize) {
         let row = if unanswered < *ROW.start() { 0 } else { unanswered.min(*ROW.end()) };
@@ -135,7 +140,9 @@ mod tests {
         let mut density = PollDensity::new();
         let factors = run(&mut density, [4, 24], |_| 600);
         assert!(factors.ends_with(&[DENSEST; 80]), "{factors:?}");
+        assert!(!density.is_usual());
         assert_eq!(run(&mut density, [0, 1], |_| 600)[99], 1);
+        assert!(density.is_usual());
         assert_eq!(run(&mut PollDensity::new(), [4, 400], |_| 600), [1; 100]);
         assert_eq!(run(&mut PollDensity::new(), [2, 8], |_| 600), [1; 100], "one by one");
     }

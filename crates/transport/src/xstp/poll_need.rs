@@ -11,6 +11,8 @@ pub(super) struct PollNeed {
     /// Bytes sent since the last POLL, and after how many one is forced.
     since: u64,
     forced_after: u64,
+    /// After how many data bring one anyway.
+    due_after: u64,
     /// Time to the next POLL of a peer without room.
     persist_wait: Span,
 }
@@ -18,7 +20,12 @@ pub(super) struct PollNeed {
 impl PollNeed {
     pub(super) fn new(config: &Config) -> Self {
         let forced_after = (config.poll_buf_ratio * config.snd_buf.get() as f64).ceil() as u64;
-        Self { alone: false, since: 0, forced_after, persist_wait: Span::ZERO }
+        Self { alone: false, since: 0, forced_after, due_after: u64::MAX, persist_wait: Span::ZERO }
+    }
+
+    /// Data bring a POLL after so many bytes, if they do.
+    pub(super) fn bring_after(&mut self, bytes: Option<u64>) {
+        self.due_after = bytes.unwrap_or(u64::MAX);
     }
 
     /// A POLL is wanted, with data or without.
@@ -48,12 +55,12 @@ impl PollNeed {
     /// Whether a POLL goes with data of this length, which are not counted yet.
     #[inline]
     pub(super) fn is_forced_by(&self, len: u16) -> bool {
-        self.since + u64::from(len) >= self.forced_after
+        self.since + u64::from(len) >= self.forced_after.min(self.due_after)
     }
 
     /// Whether a POLL goes with the data that were counted last.
-    pub(super) const fn is_forced(&self) -> bool {
-        self.since >= self.forced_after
+    pub(super) fn is_forced(&self) -> bool {
+        self.since >= self.forced_after.min(self.due_after)
     }
 
     /// A POLL leaves.

@@ -359,6 +359,7 @@ impl Sender {
             segment: ByteCount::new(u64::from(self.payload.get())) + self.config.overhead,
         };
         self.timer.set(now, &self.config, may);
+        self.poll_need.bring_after(self.poll_in_data());
     }
 
     /// Time between POLLs.

@@ -6,6 +6,9 @@ use bentpipe_units::{Instant, Span};
 use super::probing::Trigger;
 use super::sender::{Activity, Sender};
 
+/// Data bring POLLs where these would otherwise be less than so many ticks apart.
+const POLLS_IN_DATA: u64 = 4;
+
 impl Sender {
     /// Lets the time pass: bursts, POLLs, paced retransmissions.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
@@ -47,6 +50,15 @@ impl Sender {
     pub(super) fn poll_slack(&self) -> Span {
         let between = if self.config.poll_rides { self.interval() } else { self.timer.interval() };
         between / 2
+    }
+
+    /// After how many bytes data bring a POLL, if they do.
+    pub(super) fn poll_in_data(&self) -> Option<u64> {
+        let between = self.interval();
+        let is_close = between < self.config.timer_tick * POLLS_IN_DATA;
+        let brings = self.config.poll_in_data && is_close && self.polls.are_answered();
+        let trip = self.rtt.spread().as_nanos().max(1);
+        brings.then(|| self.governor.window().saturating_mul(between.as_nanos()) / trip)
     }
 
     /// A burst of new data is due.

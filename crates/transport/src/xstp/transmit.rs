@@ -185,7 +185,8 @@ impl Sender {
             Activity::Transmitting => {
                 self.polls.back_off(now, self.rtt.rto(), self.config.backoff_max);
                 let sparse = self.polls.silence(now).mul_f64(self.config.silence_ratio);
-                let wait = self.interval().max(sparse.min(MOST_SPARSE));
+                let usual = self.interval() * if self.poll_in_data().is_some() { 2 } else { 1 };
+                let wait = usual.max(sparse.min(MOST_SPARSE));
                 // One that rides early does not make the next one early.
                 let rides =
                     |due: &Instant| self.config.poll_rides && *due <= now + self.poll_slack();
