@@ -171,8 +171,8 @@ impl Tuning {
             poll_rate_max: if self.rate.is_some() { 0 } else { 192 },
             // Without one nothing is gained, and two that share a link have less equal parts.
             poll_rides: self.rate.is_some(),
-            // What news lets go leaves in shorter bursts.
-            poll_in_data: self.rate.is_none(),
+            // What news lets go leaves in shorter bursts. Probing is told by POLLs that keep time.
+            poll_in_data: self.rate.is_none() && !probing,
             // As dense as the POLLs of a round trip: a path that answers never notices.
             silence_ratio: 1.0 / 16.0,
             poll_share: 0.125,

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use bentpipe_cc::Choice;
 use bentpipe_testkit::{Crossing, Direction, Fate, Pair, pattern};
 use bentpipe_transport::xstp::{Config, Session, StatRule, State};
 use bentpipe_transport::{Endpoint, Event, Failure, Inspect};
@@ -463,6 +464,37 @@ fn data_bring_polls_where_bursts_are_about_as_far_apart() {
     assert!(alone * 4 < before, "{alone} and {before}");
     assert!(all.abs_diff(as_many) * 4 < all, "{as_many} and {all}");
     assert_eq!(polls(true, 3), polls(false, 3), "bursts are closer");
+}
+
+#[test]
+fn a_small_window_leaves_in_one_burst_whatever_brings_polls() {
+    let takes = |poll_in_data, window: f64| {
+        let controller = Choice::new("fixed", [("window".to_owned(), window)].into()).unwrap();
+        let client = Config {
+            poll_rate: 16,
+            poll_in_data,
+            poll_share: 0.125,
+            cwnd_init: 1,
+            controller,
+            ..Config::default()
+        };
+        // The link takes a millisecond for each segment.
+        let mut free = Instant::ZERO;
+        let rate = move |crossing: &Crossing| {
+            if crossing.direction == Direction::Return {
+                return Fate::Pass;
+            }
+            free = free.max(crossing.at) + Span::from_millis(1);
+            Fate::Late(free.since(crossing.at))
+        };
+        let pair = Pair::new(client, Config::default(), DELAY).with_script(rate);
+        let mut pair = pair.sending(pattern(100_000));
+        assert!(pair.run(LONG));
+        pair.sent(Direction::Forward, Kind::DATA).map(|data| data.at).max()
+    };
+    for window in [1.0, 2.0, 3.0] {
+        assert_eq!(takes(true, window), takes(false, window), "{window}");
+    }
 }
 
 #[test]

@@ -54,11 +54,17 @@ impl Sender {
 
     /// After how many bytes data bring a POLL, if they do.
     pub(super) fn poll_in_data(&self) -> Option<u64> {
+        if !self.config.poll_in_data || !self.polls.are_answered() {
+            return None;
+        }
+        // A small window leaves in one burst: the STAT of its last segment lets all of the next one go.
+        let is_spread = self.governor.limits().pacing.is_some();
+        let is_spread = is_spread || self.window() >= self.config.burst_min;
         let between = self.interval();
         let is_close = between < self.config.timer_tick * POLLS_IN_DATA;
-        let brings = self.config.poll_in_data && is_close && self.polls.are_answered();
         let trip = self.rtt.spread().as_nanos().max(1);
-        brings.then(|| self.governor.window().saturating_mul(between.as_nanos()) / trip)
+        let part = || self.governor.window().saturating_mul(between.as_nanos()) / trip;
+        (is_spread && is_close).then(part)
     }
 
     /// A burst of new data is due.
