@@ -537,6 +537,9 @@ impl Sender {
         self.writer.waits = false;
         self.probing.forget();
         self.open = false;
+        if self.governor.hungers(false) {
+            self.signal(now, &Signal::AppLimited(true));
+        }
         self.update(now);
     }
 }

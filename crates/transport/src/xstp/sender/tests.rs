@@ -67,4 +67,8 @@ fn what_a_session_has_no_data_for_another_one_sends_at_once() {
     leaves(&mut first);
     second.follow_controller();
     assert_eq!((first.window(), second.window()), (50, 50));
+    // It is over, with all of that, and somebody holds it still.
+    first.drop_all(now);
+    second.follow_controller();
+    assert_eq!(second.window(), 100);
 }
