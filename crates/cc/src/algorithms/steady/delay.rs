@@ -45,6 +45,8 @@ pub(super) struct Delay {
     /// Shortest and longest one of late.
     now: Option<(OneWayDelay, OneWayDelay)>,
     back: WayBack,
+    /// The receiver tells of the way back.
+    told: bool,
     spread: Span,
     before: Span,
     still: u32,
@@ -56,6 +58,11 @@ impl Delay {
     pub(super) fn measure(&mut self, path: &PathView) {
         if path.latest_rtt.is_zero() {
             return;
+        }
+        if std::mem::replace(&mut self.told, path.return_delay.is_some()) && !self.told {
+            // The way there is a round trip from now on, beside which no other zero counts.
+            (self.base, self.shortest, self.longest, self.now) = (None, None, None, None);
+            self.back = WayBack::default();
         }
         let shift = self.back.measure(path);
         self.keep_round_trips(shift);
@@ -185,5 +192,31 @@ impl Delay {
     /// A queue is so long that its sender knows what the path carries, and that nothing else matters.
     pub(super) fn is_deep(&self, queue: Span) -> bool {
         queue > (self.base() / 2).max(self.target() * 4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Play;
+
+    #[test]
+    fn once_the_receiver_tells_no_more_round_trips_are_all_that_counts() {
+        let mut path = Play::new("steady", &[]).path;
+        let mut delay = Delay::default();
+        let mut interval = |back, micros| {
+            path.return_delay = back;
+            path.latest_rtt = Span::from_micros(micros);
+            path.min_rtt = path.min_rtt.min(path.latest_rtt);
+            delay.measure(&path);
+            delay.take(true);
+            (delay.base(), delay.trip(), delay.queue(&path))
+        };
+        // Its clock is 60 ms ahead of what it was, and an upload's queue of 4 ms is on the way back.
+        let ahead = |micros: i64| Some(OneWayDelay::from_nanos(60_000_000 + 1_000 * micros));
+        interval(ahead(0), 2_100);
+        interval(ahead(4_000), 6_100);
+        let trip = Span::from_micros(1_900);
+        assert_eq!(interval(None, 1_900), (trip, trip, Span::ZERO));
     }
 }
