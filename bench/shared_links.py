@@ -4,7 +4,7 @@ that jitter, fade, become longer, go down or replay a trace, and two downloads t
 
     bench/shared_links.py [--seeds N] [--rows PATTERN] [--controller NAME] [--jobs N]
 
-Prints the share of what the link could carry that the download had (the median over the seeds), and the 95th percentile of
+Prints the share of what the link could carry that the download had (the median over the seeds; of two that share a link the run of the median index), and the 95th percentile of
 the delay of a ping on the same way (40 B each 20 ms), less that of the same link while it is idle. Runs the program that BENTPIPE names,
 target/dist/bentpipe otherwise.
 """
@@ -12,6 +12,7 @@ target/dist/bentpipe otherwise.
 import argparse
 import concurrent.futures
 import csv
+import hashlib
 import json
 import os
 import pathlib
@@ -312,18 +313,17 @@ nodes = ["server-a", "server-b", "hub", "terminal", "client-a", "client-b"]
 
 [links.satellite]
 between = ["hub", "terminal"]
-rate = "{rate} Mbit/s"
 queue = "{queue} B"
-delay = "{delay} ms"
+{link}
 """
 # With a rate: packets that leave at the very moment of an acknowledgement would always find room in a full queue (phase effects,
 # Floyd and Jacobson 1991).
 LAN = 'rate = "1 Gbit/s"\ndelay = "100 us"'
 
 
-def beside(rate, trip, controllers, folder):
+def beside(rate, trip, link, controllers, folder):
     """What two downloads have in the minute after the second one has come, 10 s after the first: Mbit/s."""
-    text = SHARED.format(rate=rate, queue=product(rate, trip, 1), delay=trip / 2)
+    text = SHARED.format(queue=product(rate, trip, 1), link=link)
     for name, ends in (("a", ("server-a", "hub")), ("b", ("server-b", "hub"))):
         client = ("terminal", f"client-{name}")
         for number, between in enumerate((ends, client)):
@@ -332,7 +332,8 @@ def beside(rate, trip, controllers, folder):
         protocol = "tcp" if controller in ("cubic", "bbr") else "bentpipe"
         text += f'\n[flows.{name}]\nfrom = "server-{name}"\nto = "client-{name}"\nsize = "2 GB"\nstart = "{start} s"\n'
         text += f'protocol = "{protocol}"\n[flows.{name}.{protocol}]\ncontroller = "{controller}"\n'
-    _, samples = simulate(text, folder, f"beside-{rate}-{'-'.join(controllers)}")
+    name = f"beside-{rate}-{hashlib.sha256(link.encode()).hexdigest()[:8]}-{'-'.join(controllers)}"
+    _, samples = simulate(text, folder, name)
     parts = []
     for name in "ab":
         flow = [line for line in samples if line["flow"] == name]
@@ -359,12 +360,17 @@ def main():
         own = options.controller
         # Each pair once: they run at the same time, in files of their names.
         pairs = list(dict.fromkeys([(own, own), (own, "cubic"), ("cubic", own), (own, "bbr"), ("bbr", own)]))
-        for name, rate, trip in (("GEO 10", 10, 600), ("LEO 20", 20, 50)):
+        plain = [f'rate = "{rate} Mbit/s"\ndelay = "{trip / 2} ms"' for rate, trip in ((10, 600), (20, 50))]
+        shared = [("GEO 10", 10, 600, plain[:1]), ("LEO 20", 20, 50, plain[1:])]
+        shared.append(("Starlink 50, replayed", 50, 40, [starlink(seed)[0] for seed in seeds]))
+        for name, rate, trip, links in shared:
             if not re.search(options.rows, name):
                 continue
-            parts = pool.map(lambda pair, rate=rate, trip=trip: beside(rate, trip, pair, folder), pairs)
-            for pair, (a, b) in zip(pairs, parts):
-                jain = (a + b) ** 2 / 2 / (a * a + b * b)
+            runs = {pair: [pool.submit(beside, rate, trip, link, pair, folder) for link in links] for pair in pairs}
+            for pair in pairs:
+                parts = [run.result() for run in runs[pair]]
+                ranked = sorted(((a + b) ** 2 / 2 / (a * a + b * b), a, b) for a, b in parts)
+                jain, a, b = ranked[(len(ranked) - 1) // 2]
                 print(f"| {name} | {pair[0]} | {pair[1]} | {a:.1f}, {b:.1f} | {jain:.3f} |")
 
 
