@@ -65,8 +65,11 @@ impl Home {
     /// The host is what it was, sooner or later.
     fn comes_back_to(&self, before: &str) {
         let began = Instant::now();
-        while self.state() != before && began.elapsed() < TIMEOUT {}
-        assert_eq!(self.state(), before);
+        let mut state = self.state();
+        while state != before && began.elapsed() < TIMEOUT {
+            state = self.state();
+        }
+        assert_eq!(state, before);
     }
 
     /// What the host has of rules and devices, and whether it forwards.
@@ -76,7 +79,6 @@ impl Home {
                 let output = Command::new(command[0]).args(&command[1..]).output();
                 String::from_utf8(output.expect("it runs").stdout).expect("text")
             };
-            let forwards = fs::read_to_string("/proc/sys/net/ipv4/ip_forward").expect("a switch");
             // A device may still be on its way up, and get the address by which only its neighbours know it.
             let devices: Vec<String> = said(&["ip", "-br", "address"])
                 .lines()
@@ -87,7 +89,10 @@ impl Home {
                     addresses.fold(format!("{name}\n"), |all, address| all + address + "\n")
                 })
                 .collect();
-            said(&["nft", "list", "ruleset"]) + &devices.concat() + &forwards
+            let rules = said(&["nft", "list", "ruleset"]);
+            // The rules go before it is turned off: read the other way round both could seem to be over.
+            let forwards = fs::read_to_string("/proc/sys/net/ipv4/ip_forward").expect("a switch");
+            rules + &devices.concat() + &forwards
         })
     }
 }
