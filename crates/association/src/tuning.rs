@@ -235,6 +235,7 @@ mod tests {
         let probing =
             Tuning { probing: Some(true), ..Tuning::default() }.config().expect("settings");
         assert_eq!((probing.controller.name(), probing.selective), ("stp", false));
+        assert_eq!([config.poll_in_data, probing.poll_in_data], [true, false], "they keep time");
         assert_eq!(config.validate(), Ok(()));
         let tuning = Tuning { controller: Some("rneo".into()), ..Tuning::default() };
         assert!(tuning.config().is_err());

@@ -58,8 +58,8 @@ impl Sender {
             return None;
         }
         // A small window leaves in one burst: the STAT of its last segment lets all of the next one go.
-        let is_spread = self.governor.limits().pacing.is_some();
-        let is_spread = is_spread || self.window() >= self.config.burst_min;
+        let is_spread =
+            self.window() >= self.config.burst_min || self.governor.limits().pacing.is_some();
         let between = self.interval();
         let is_close = between < self.config.timer_tick * POLLS_IN_DATA;
         let trip = self.rtt.spread().as_nanos().max(1);
