@@ -4,9 +4,9 @@ that jitter, fade, become longer, go down or replay a trace, and two downloads t
 
     bench/shared_links.py [--seeds N] [--rows PATTERN] [--controller NAME] [--jobs N]
 
-Prints the share of what the link could carry that the download had (the median over the seeds; of two that share a link the run of the median index), and the 95th percentile of
-the delay of a ping on the same way (40 B each 20 ms), less that of the same link while it is idle. Runs the program that BENTPIPE names,
-target/dist/bentpipe otherwise.
+Prints the share of what the link could carry that the download had (the median over the seeds; of
+two that share a link the run of the median index), and the 95th percentile of the delay of a ping on the same way (40 B
+each 20 ms), less that of the same link while it is idle. Runs the program that BENTPIPE names, target/dist/bentpipe otherwise.
 """
 
 import argparse
