@@ -59,13 +59,26 @@ struct Flow {
     length: Length,
 }
 
+/// How many datagrams of a flow wait.
+#[derive(Debug, Default)]
+struct Waiting {
+    sparse: u32,
+    others: u32,
+}
+
+impl Waiting {
+    const fn of(&mut self, is_sparse: bool) -> &mut u32 {
+        if is_sparse { &mut self.sparse } else { &mut self.others }
+    }
+}
+
 /// The datagrams that the queue knows by number.
 #[derive(Debug, Default)]
 struct Store {
     waiting: Slab<(Datagram, bool)>,
-    /// How many of each flow wait.
-    flows: FxHashMap<u16, u32>,
-    /// Of them, datagrams of sparse flows.
+    /// What waits of each flow.
+    flows: FxHashMap<u16, Waiting>,
+    /// Datagrams of sparse flows.
     sparse: usize,
     dropped: u64,
     marked: u64,
@@ -76,8 +89,8 @@ impl Store {
         let taken = self.waiting.try_remove(id as usize)?;
         self.sparse -= usize::from(taken.1);
         if let Entry::Occupied(mut flow) = self.flows.entry(taken.0.flow) {
-            *flow.get_mut() -= 1;
-            if *flow.get() == 0 {
+            *flow.get_mut().of(taken.1) -= 1;
+            if flow.get().sparse + flow.get().others == 0 {
                 flow.remove();
             }
         }
@@ -144,10 +157,13 @@ impl Backlog {
     /// One more.
     pub(crate) fn push(&mut self, now: Instant, datagram: Datagram) {
         let bytes = ByteCount::new((datagram.label.len() + datagram.bytes.len()) as u64 + HEADERS);
-        let is_sparse = self.flows.entry(datagram.flow).or_default().meter.sends(now, bytes);
+        let is_little = self.flows.entry(datagram.flow).or_default().meter.sends(now, bytes);
+        let waiting = self.store.flows.entry(datagram.flow).or_default();
+        // What comes behind others of its flow has to wait for them.
+        let is_sparse = is_little && waiting.others == 0;
+        *waiting.of(is_sparse) += 1;
         let (flow, ecn) = (FlowKey(u64::from(datagram.flow)), datagram.ecn);
         self.store.sparse += usize::from(is_sparse);
-        *self.store.flows.entry(datagram.flow).or_default() += 1;
         let id = self.store.waiting.insert((datagram, is_sparse)) as u32;
         let held =
             Held { id, line: 0, kind: Kind::DATA, ecn, bytes, flow, ack: None, first: false };
@@ -264,6 +280,18 @@ mod tests {
             .map(|record| record.datagram.flow)
             .collect();
         assert!(repeated.contains(&3), "{repeated:?}");
+    }
+
+    #[test]
+    fn a_download_that_pauses_for_a_moment_is_no_call_while_its_queue_stands() {
+        let mut backlog = Backlog::new(8 << 20, 1);
+        (0..100).for_each(|_| backlog.push(at(0), datagram(1, 1_200, Ecn::NotCapable)));
+        (0..10).for_each(|_| drop(backlog.pop(at(0), false)));
+        backlog.push(at(500), datagram(1, 1_200, Ecn::NotCapable));
+        assert!(!backlog.has_sparse(), "it waits behind the others of its flow");
+        while backlog.pop(at(500), false).is_some() {}
+        backlog.push(at(1_000), datagram(1, 1_200, Ecn::NotCapable));
+        assert!(backlog.has_sparse(), "nothing is before it");
     }
 
     #[test]
