@@ -138,6 +138,12 @@ pub enum Signal {
     },
     /// The path was found to carry so much payload over a round trip without a queue, or nothing is known of it any more.
     Capacity(Option<KnownPath>),
+    /// Until then something passes that cannot wait, such as a call: a shorter queue counts for more than the last per cent of the rate.
+    /// Told anew while it goes on.
+    LowLatency {
+        /// When it ends, unless it is told again.
+        until: Instant,
+    },
     /// The connection has this weight, at least 1, among those that it shares a window with.
     Weight(u32),
     /// The link went up or down.

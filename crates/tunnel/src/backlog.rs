@@ -154,10 +154,11 @@ impl Backlog {
         });
     }
 
-    /// One more.
-    pub(crate) fn push(&mut self, now: Instant, datagram: Datagram) {
+    /// One more. Returns whether it is one of a call.
+    pub(crate) fn push(&mut self, now: Instant, datagram: Datagram) -> bool {
         let bytes = ByteCount::new((datagram.label.len() + datagram.bytes.len()) as u64 + HEADERS);
-        let is_little = self.flows.entry(datagram.flow).or_default().meter.sends(now, bytes);
+        let meter = &mut self.flows.entry(datagram.flow).or_default().meter;
+        let (is_little, is_call) = (meter.sends(now, bytes), meter.is_call());
         let waiting = self.store.flows.entry(datagram.flow).or_default();
         // What comes behind others of its flow has to wait for them.
         let is_sparse = is_little && waiting.others == 0;
@@ -168,6 +169,7 @@ impl Backlog {
         let held =
             Held { id, line: 0, kind: Kind::DATA, ecn, bytes, flow, ack: None, first: false };
         self.queue.enqueue(now, LineState::Busy, held, &mut self.store);
+        is_call
     }
 
     /// The next one that goes a second time, if that is due.
@@ -285,7 +287,9 @@ mod tests {
     #[test]
     fn a_download_that_pauses_for_a_moment_is_no_call_while_its_queue_stands() {
         let mut backlog = Backlog::new(8 << 20, 1);
-        (0..100).for_each(|_| backlog.push(at(0), datagram(1, 1_200, Ecn::NotCapable)));
+        for _ in 0..100 {
+            backlog.push(at(0), datagram(1, 1_200, Ecn::NotCapable));
+        }
         (0..10).for_each(|_| drop(backlog.pop(at(0), false)));
         backlog.push(at(500), datagram(1, 1_200, Ecn::NotCapable));
         assert!(!backlog.has_sparse(), "it waits behind the others of its flow");

@@ -6,11 +6,17 @@ use bentpipe_units::{ByteCount, Instant, Span};
 const BURST: ByteCount = ByteCount::new(3_000);
 const A_SECOND: ByteCount = ByteCount::new(20_000);
 
+/// A call does not pause for longer, and is one after so many datagrams.
+const CALL_PAUSE: Span = Span::from_millis(200);
+const CALL_FROM: u32 = 16;
+
 /// What a flow has sent lately.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Meter {
     level: ByteCount,
     at: Instant,
+    /// Datagrams in a row that were sparse and close to each other, and when the last one came.
+    run: (u32, Instant),
 }
 
 impl Meter {
@@ -23,7 +29,15 @@ impl Meter {
         }
         // A flow that sends more stays above the line for as long as it does.
         self.level = (self.level + bytes).min(BURST * 2);
-        self.level <= BURST
+        let is_sparse = self.level <= BURST;
+        let goes_on = is_sparse && now.since(self.run.1) <= CALL_PAUSE;
+        self.run = (if goes_on { self.run.0.saturating_add(1) } else { 0 }, now);
+        is_sparse
+    }
+
+    /// Whether the flow has been sparse for some time and never paused: somebody speaks, or plays.
+    pub(crate) const fn is_call(&self) -> bool {
+        self.run.0 >= CALL_FROM
     }
 }
 
@@ -58,6 +72,23 @@ mod tests {
         let sparse = (0..500).filter(|n| download.sends(at(*n), ByteCount::new(1_200))).count();
         assert_eq!(sparse, 2);
         assert!(download.sends(at(2_000), ByteCount::new(1_200)), "it has paused");
+    }
+
+    #[test]
+    fn a_call_is_one_after_a_third_of_a_second_and_no_more_once_it_pauses() {
+        let at = |millis| Instant::ZERO + Span::from_millis(millis);
+        let mut call = Meter::default();
+        let mut talks = |from: u64, bytes| {
+            let is_call = |n: u64| {
+                call.sends(at(from + 20 * n), ByteCount::new(bytes));
+                call.is_call()
+            };
+            (0..50u64).map(is_call).collect::<Vec<_>>()
+        };
+        let first = talks(1_000, 172);
+        assert!(!first[..16].contains(&true) && !first[16..].contains(&false), "{first:?}");
+        assert!(!talks(2_300, 172)[0], "it paused for 320 ms");
+        assert!(!talks(4_000, 1_200)[10..].contains(&true), "a download");
     }
 
     #[test]

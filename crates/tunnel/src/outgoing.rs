@@ -13,6 +13,9 @@ use crate::schedule::{Candidate, PATHS, PathPlan, Schedule, UNKNOWN};
 use crate::tunnel::Counters;
 use crate::window::Window;
 
+/// For so long a call goes on after one of its datagrams, as far as the window is concerned.
+const CALL_LASTS: Span = Span::from_secs(4);
+
 /// What is sent.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
@@ -31,6 +34,8 @@ pub(crate) struct Outgoing {
     schedule: Schedule,
     /// Bytes that all paths may remember.
     under_way: usize,
+    /// The window is told of a call from then on.
+    call_told: Instant,
 }
 
 impl Outgoing {
@@ -46,6 +51,7 @@ impl Outgoing {
             preferred: 0,
             schedule: Schedule::default(),
             under_way: bounds.under_way,
+            call_told: Instant::ZERO,
         };
         outgoing.open(Instant::ZERO, 0);
         outgoing
@@ -150,7 +156,13 @@ impl Outgoing {
 
     /// A datagram waits.
     pub(crate) fn push(&mut self, now: Instant, datagram: Datagram) {
-        self.backlog.push(now, datagram);
+        if self.backlog.push(now, datagram) && now >= self.call_told {
+            self.call_told = now + CALL_LASTS / 2;
+            let nearest = self.nearest();
+            if let Some(window) = self.window(nearest) {
+                window.set_low_latency(now, now + CALL_LASTS);
+            }
+        }
         if !self.backlog.is_empty() {
             self.waits_since.get_or_insert(now);
         }

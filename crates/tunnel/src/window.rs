@@ -27,6 +27,13 @@ impl Window {
         }
     }
 
+    /// Until then a call passes.
+    pub(crate) fn set_low_latency(&mut self, now: Instant, until: Instant) {
+        if let Some(member) = &mut self.member {
+            member.set_low_latency(now, until);
+        }
+    }
+
     /// When the pace allows the next packet, if the window does. What is `sparse` may exceed it a little.
     pub(crate) fn due(&self, bytes: u64, is_sparse: bool) -> Option<Instant> {
         let Some(member) = &self.member else { return Some(Instant::ZERO) };

@@ -13,6 +13,7 @@ mod delay;
 mod known;
 mod late;
 mod like_bbr;
+mod low;
 mod noise;
 mod recalled;
 mod rivals;
@@ -27,6 +28,7 @@ use self::again::Again;
 use self::company::Company;
 use self::known::Known;
 use self::like_bbr::LikeBbr;
+use self::low::Low;
 use self::rivals::Rivals;
 use self::traces::Traces;
 use crate::cubic_curve::CubicCurve;
@@ -133,6 +135,7 @@ struct Steady {
     company: Company,
     /// What shows that somebody does.
     traces: Traces,
+    low: Low,
 }
 
 impl Steady {
@@ -153,6 +156,7 @@ impl Steady {
             again: Again::Never,
             company: Company::default(),
             traces: Traces::default(),
+            low: Low::default(),
         }
     }
 
@@ -196,6 +200,10 @@ impl Controller for Steady {
             self.window.set(cwnd);
             self.shows = Shows::From(path.now);
         }
+        if self.known.is_low() && !path.cwnd_limited {
+            // An empty queue is not the window's doing where there was nothing to send.
+            self.shows = Shows::From(path.now);
+        }
         let slow_start = matches!(self.stage, Stage::Start);
         let queues = self.known.measure(path, ack, self.window.cwnd(), slow_start);
         match self.stage {
@@ -215,6 +223,9 @@ impl Controller for Steady {
             }
             Stage::LikeBbr { .. } => self.window.set(self.like_bbr.acknowledge(path, ack)),
             _ => {}
+        }
+        if ack.bytes.get() > 0 {
+            self.low.acknowledged(path.now.since(self.seen), path.srtt);
         }
         self.seen = path.now;
         self.take_along();
@@ -251,7 +262,7 @@ impl Controller for Steady {
                     self.known.lost(loss.bytes);
                 }
                 let queue = self.known.queue(path);
-                if loss.new_episode && queue > self.known.target() {
+                if loss.new_episode && queue > self.known.usual() {
                     self.overflowed(path, queue);
                 }
             }
@@ -272,6 +283,7 @@ impl Controller for Steady {
                 self.company.find(found.map(|found| found.rate.as_bps() as f64 / 8.0));
                 self.known.recall(path, *found);
             }
+            Signal::LowLatency { until } => self.low.want(*until),
             Signal::Resume { window, ssthresh } => {
                 self.interrupt_bbr(path.now);
                 self.window.resume(*window, *ssthresh);
@@ -299,8 +311,9 @@ impl Controller for Steady {
             // Not what round trips are: the pace shall not follow a queue that was there before.
             _ => (1.0, target),
         };
+        let untold = if self.known.is_low() { self.low.untold() } else { Span::ZERO };
         let is_known = trip > Span::ZERO;
-        let pace = gain * self.window.cwnd() / (trip + queue).as_secs_f64();
+        let pace = gain * self.window.cwnd() / (trip + queue + untold).as_secs_f64();
         let pacing = is_known.then(|| bit_rate(pace));
         Limits { window: Some(self.window.bytes()), pacing, of_payload: true, ..Limits::default() }
     }

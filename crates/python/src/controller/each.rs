@@ -75,6 +75,7 @@ fn told(signal: &Signal) -> Option<(&'static str, Option<f64>)> {
         | Signal::AppLimited(_)
         | Signal::Resume { .. }
         | Signal::Capacity(_)
+        | Signal::LowLatency { .. }
         | Signal::Weight(_) => return None,
     })
 }

@@ -1,16 +1,13 @@
 //! A link of a known rate that all connections of two hosts share in turn.
 
-use std::task::{Context, Poll, Waker};
-
 use bentpipe_link::ModelSpec;
-use bentpipe_units::{ByteCount, Instant, Span};
-use bytes::Bytes;
+use bentpipe_units::{ByteCount, Span};
 
 use crate::download::{Download, meanwhile, together};
 use crate::share;
-use crate::world::{Link, TERMINAL, World};
+use crate::world::{Link, World};
 
-fn begin(world: &mut World, count: usize, size: usize) -> Vec<Download> {
+pub(crate) fn begin(world: &mut World, count: usize, size: usize) -> Vec<Download> {
     (0..count).map(|_| Download::begin(world, size)).collect()
 }
 
@@ -105,55 +102,4 @@ fn what_was_sent_before_turns_began_does_not_have_to_be_waited_for() {
     world.set_rates(link.up, link.down);
     let took = world.download(100_000);
     assert!(took <= Span::from_millis(720), "{took:?}");
-}
-
-/// Sends a datagram of so many bytes every `pause` beside two downloads for twenty seconds. Returns how long each
-/// took that arrived, how many were sent, and the rate of the downloads in Mbit/s.
-fn datagrams_beside_bulk(bytes: usize, pause: Span) -> (Vec<Span>, usize, f64) {
-    let mut world = World::dedicated(&Link::geo(10.0), 1);
-    let mut bulk = begin(&mut world, 2, 100_000_000);
-    meanwhile(&mut world, &mut bulk, Span::from_secs(5));
-    let before: usize = bulk.iter().map(|bulk| bulk.read).sum();
-    let (began, mut took, mut sent) = (world.now, Vec::new(), 0);
-    let until = began + Span::from_secs(20);
-    let cx = &mut Context::from_waker(Waker::noop());
-    while world.now < until {
-        let mut datagram = world.now.as_nanos().to_be_bytes().to_vec();
-        datagram.resize(bytes, 0);
-        world.send_datagram(Bytes::from(datagram));
-        sent += 1;
-        meanwhile(&mut world, &mut bulk, pause);
-        while let Poll::Ready((_, datagram)) = world.endpoints[TERMINAL].poll_datagram(cx) {
-            let at = u64::from_be_bytes(*datagram.bytes.first_chunk().expect("a time"));
-            // It came within the last pause.
-            took.push(world.now.since(Instant::from_nanos(at)));
-        }
-    }
-    let read = bulk.iter().map(|bulk| bulk.read).sum::<usize>() - before;
-    let rate = read as f64 * 8.0 / 1e6 / world.now.since(began).as_secs_f64();
-    (took, sent, rate)
-}
-
-#[test]
-fn a_call_does_not_wait_for_bulk() {
-    let (took, sent, rate) = datagrams_beside_bulk(200, Span::from_millis(20));
-    let worst = took.iter().max().expect("datagrams");
-    println!("{} of {sent}, {worst:?} at most, {rate:.2} Mbit/s beside them", took.len());
-    assert!(took.len() + 16 >= sent);
-    // The delay of the link, the time between two looks, and a turn of the others.
-    assert!(*worst <= Span::from_millis(300 + 20 + 10), "{worst:?}");
-    assert!(rate > 8.9, "{rate}");
-}
-
-#[test]
-fn a_flood_of_datagrams_leaves_the_others_their_turns_and_waits_for_nothing_long() {
-    // Nearly all of the link's rate.
-    let (took, sent, rate) = datagrams_beside_bulk(1_000, Span::from_micros(500));
-    let worst = took.iter().max().expect("datagrams");
-    println!("{} of {sent}, {worst:?} at most, {rate:.2} Mbit/s beside them", took.len());
-    assert!(took.len() * 5 < sent * 4, "{} of {sent}", took.len());
-    // The queue of a flow that does not answer to anything is bounded by what leaves in two round trips.
-    assert!(*worst <= Span::from_millis(300 + 700), "{worst:?}");
-    // Of three parts two are the downloads'.
-    assert!((6.2..6.7).contains(&rate), "{rate}");
 }

@@ -1,6 +1,7 @@
 //! Downloads over satellite links in memory, with their own clock: the share of a link that a transfer
 //! uses, from the call to the last byte, on an association that is up.
 
+mod calls;
 mod dedicated;
 mod download;
 mod fades;

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bentpipe_association::endpoint::{ConnectionId, Endpoint};
+use bentpipe_association::endpoint::{ConnectionId, Datagrams, Endpoint};
 use bentpipe_association::{KnownLink, SecretKey, Security, Share, Tuning};
 use bentpipe_link::{Carried, Description, Direction, Hop, ModelSpec, Path, QueueLimit};
 use bentpipe_transport::xstp::Config;
@@ -160,6 +160,11 @@ impl World {
             config: settings(link.up),
             rate: rate(link.down),
         };
+        // As a gateway's, they are a part of the window of connections where no rate is known.
+        for end in [TERMINAL, SERVER] {
+            let window = Some(settings(link.down));
+            world.endpoints[end].set_datagrams(Datagrams { window, ..Datagrams::default() });
+        }
         world.endpoints[SERVER].allow(key(TERMINAL).public());
         world.endpoints[SERVER].listen(settings(link.down));
         world.download(1);

@@ -79,6 +79,12 @@ impl SharedMember {
         self.controller.on_signal(&path, &signal);
     }
 
+    /// Until then something of it passes that cannot wait.
+    pub fn set_low_latency(&mut self, now: Instant, until: Instant) {
+        let path = self.view(now);
+        self.controller.on_signal(&path, &Signal::LowLatency { until });
+    }
+
     /// So many bytes leave.
     pub fn sent(&mut self, now: Instant, bytes: u64) {
         self.in_flight += bytes;

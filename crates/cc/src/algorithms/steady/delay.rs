@@ -11,8 +11,11 @@ use crate::PathView;
 /// The part of the shortest round trip that shall stand in the queue, and no less.
 const TARGET_SHARE: u64 = 20;
 const TARGET_LEAST: Span = Span::from_millis(5);
+/// The same while something passes that cannot wait.
+const LOW_SHARE: u64 = 120;
 /// Where round trips differ by themselves, this part of the difference shall, at most so much.
 const SPREAD_SHARE: (u64, u64) = (3, 4);
+const LOW_SPREAD: (u64, u64) = (1, 2);
 const TARGET_MOST_SHARE: u64 = 8;
 const TARGET_MOST: Span = Span::from_millis(25);
 /// The latest difference counts for one part in so many.
@@ -51,6 +54,8 @@ pub(super) struct Delay {
     before: Span,
     still: u32,
     difference: Span,
+    /// Something passes that cannot wait.
+    is_low: bool,
 }
 
 impl Delay {
@@ -124,7 +129,7 @@ impl Delay {
         let queues =
             Queues { shortest: self.beyond_base(shortest), longest: self.beyond_base(longest) };
         let (low, high) = (queues.shortest.min(self.before), queues.shortest.max(self.before));
-        let same = high.saturating_sub(low) <= self.target() / SAME_SHARE;
+        let same = high.saturating_sub(low) <= self.usual() / SAME_SHARE;
         self.still = if same { self.still + 1 } else { 0 };
         self.before = queues.shortest;
         Some(queues)
@@ -137,7 +142,7 @@ impl Delay {
 
     /// Round trips did not differ of late: nothing waits anywhere.
     pub(super) fn is_calm(&self) -> bool {
-        self.difference <= self.target() / 2
+        self.difference <= self.usual() / 2
     }
 
     /// The shortest queue of the stretch of time that ended last.
@@ -171,8 +176,8 @@ impl Delay {
 
     /// By what a window changes with the way back, if it does, that follows the queue.
     pub(super) fn takes_along(&mut self, follows: bool) -> Option<f64> {
-        let (base, target) = (self.base(), self.target());
-        self.back.takes_along(follows, base, target / 2)
+        let (base, usual) = (self.base(), self.usual());
+        self.back.takes_along(follows, base, usual / 2)
     }
 
     /// The path is so much longer than it was.
@@ -181,17 +186,31 @@ impl Delay {
         (self.before, self.still) = (Span::ZERO, 0);
     }
 
-    /// What shall stand in the queue, so that the path never runs dry.
+    /// Something passes that cannot wait, or nothing does.
+    pub(super) const fn set_low(&mut self, is_low: bool) {
+        self.is_low = is_low;
+    }
+
+    /// What shall stand in the queue.
     pub(super) fn target(&self) -> Span {
+        if self.is_low { self.shall(LOW_SHARE, LOW_SPREAD) } else { self.usual() }
+    }
+
+    /// What shall stand in the queue as a rule, so that the path never runs dry: queues that differ by less are alike.
+    pub(super) fn usual(&self) -> Span {
+        self.shall(TARGET_SHARE, SPREAD_SHARE)
+    }
+
+    fn shall(&self, share: u64, of_spread: (u64, u64)) -> Span {
         let base = self.base();
-        let least = (base / TARGET_SHARE).max(TARGET_LEAST);
+        let least = (base / share).max(TARGET_LEAST);
         let most = (base / TARGET_MOST_SHARE).max(TARGET_MOST);
-        self.spread.mul_div(SPREAD_SHARE.0, SPREAD_SHARE.1).max(least).min(most)
+        self.spread.mul_div(of_spread.0, of_spread.1).max(least).min(most)
     }
 
     /// A queue is so long that its sender knows what the path carries, and that nothing else matters.
     pub(super) fn is_deep(&self, queue: Span) -> bool {
-        queue > (self.base() / 2).max(self.target() * 4)
+        queue > (self.base() / 2).max(self.usual() * 4)
     }
 }
 

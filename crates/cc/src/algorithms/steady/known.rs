@@ -131,12 +131,27 @@ impl Known {
 
     /// So much waits on the way back that acknowledgements come in bunches.
     pub(super) fn hears_late(&self) -> bool {
-        self.trip() > self.base() + self.target()
+        self.trip() > self.base() + self.usual()
     }
 
     /// The queueing delay that is wanted.
     pub(super) fn target(&self) -> Span {
         self.delay.target()
+    }
+
+    /// The one that is wanted as a rule.
+    pub(super) fn usual(&self) -> Span {
+        self.delay.usual()
+    }
+
+    /// Whether the queue is kept shorter than as a rule.
+    pub(super) fn is_low(&self) -> bool {
+        self.target() < self.usual()
+    }
+
+    /// Something passes that cannot wait, or nothing does.
+    pub(super) const fn set_low(&mut self, is_low: bool) {
+        self.delay.set_low(is_low);
     }
 
     /// All round trips of an interval with these queues are shorter than any ever was, by so much that others must have filled the
@@ -199,7 +214,7 @@ impl Known {
         self.delay.lengthen(by);
     }
 
-    /// What stays of a window that has `queue` in the queue and shall have three quarters of the target there.
+    /// What stays of a window that has `queue` in the queue and shall have the goal there.
     pub(super) fn part(&self, queue: Span) -> f64 {
         let goal = self.goal();
         ((self.trip() + goal).as_secs_f64() / (self.trip() + queue).as_secs_f64()).min(1.0)
@@ -207,12 +222,17 @@ impl Known {
 
     /// The queueing delay that a cut leaves.
     pub(super) fn goal(&self) -> Span {
-        self.target() * 3 / 4
+        if self.is_low() { self.target() / 2 } else { self.target() * 3 / 4 }
+    }
+
+    /// The window is cut for a longer one.
+    pub(super) fn most(&self) -> Span {
+        if self.is_low() { self.target() * 3 / 2 } else { self.target() * 2 }
     }
 
     /// The window that fits what the path delivered in the last interval.
     pub(super) fn fitting(&self) -> f64 {
-        let trip = (self.trip() + self.target() / 2).as_secs_f64();
+        let trip = (self.trip() + self.usual() / 2).as_secs_f64();
         SPARE * self.noise.sent_for_each() * self.interval.rate * trip
     }
 
@@ -299,13 +319,13 @@ impl Known {
 
     /// A queue shorter than the wanted one drops what exceeds it.
     pub(super) fn overflows(&self, queues: Queues) -> bool {
-        let stands = queues.shortest * 2 > self.target() || queues.longest * 2 > self.target() * 3;
+        let stands = queues.shortest * 2 > self.usual() || queues.longest * 2 > self.usual() * 3;
         stands && self.lost_above_usual() > OVERFLOW
     }
 
     /// So much of it that the window is too large already, whatever comes of it.
     pub(super) fn overflows_at_once(&self, queues: Queues) -> bool {
-        queues.longest * 2 > self.target() * 3 && self.lost_above_usual() > OVERFLOW_AT_ONCE
+        queues.longest * 2 > self.usual() * 3 && self.lost_above_usual() > OVERFLOW_AT_ONCE
     }
 
     fn lost_above_usual(&self) -> f64 {

@@ -13,6 +13,8 @@ const LEAVES: f64 = 0.8;
 const LEAVES_TRIPS: u64 = 6;
 /// Cuts in a row that do not help while somebody else is in slow start, which fills the queue for a while only.
 const FAILURES_NEWER: u32 = 5;
+/// Headers, repeats and parity of a call of one's own take up to so much of what the path carried before.
+const CALL_TAKES: f64 = 0.03;
 /// Who comes fills the queue step by step: one of more targets is that of a longer path, or of one that carries less.
 const SUDDEN: u64 = 4;
 /// Others fill the queue for so long at least, or so many round trips.
@@ -31,15 +33,16 @@ const RESTS: u64 = 256;
 
 impl Steady {
     /// An interval ended in which the queue was so long, or so that the window `sheds` most of it.
-    pub(super) fn look_for_others(&mut self, queue: Span, sheds: bool) {
+    pub(super) fn look_for_others(&mut self, now: Instant, queue: Span, sheds: bool) {
         let slow_start = matches!(self.stage, Stage::Start);
         let interval = self.known.interval();
         // After an outage, where more is lost than usually, or where acknowledgements come in bunches, what arrives tells nothing.
         if sheds || interval.paused || self.known.loses() || self.known.hears_late() {
             self.company.doubt();
-        } else if interval.limited && !slow_start && queue <= self.known.target() * SUDDEN {
-            let is_empty = queue * 4 < self.known.target();
-            self.company.look(self.known.base(), self.known.part_of_best(), is_empty);
+        } else if interval.limited && !slow_start && queue <= self.known.usual() * SUDDEN {
+            let is_empty = queue * 4 < self.known.usual();
+            let own = if self.low.passes(now) { CALL_TAKES } else { 0.0 };
+            self.company.look(self.known.base(), self.known.part_of_best() + own, is_empty);
         }
     }
 
@@ -48,8 +51,8 @@ impl Steady {
         let cut_from = if let Stage::Settles { before, .. } = self.stage { before } else { 0.0 };
         let left = self.traces.look(&Seen {
             trip: self.known.base() + queue,
-            target: self.known.target(),
-            is_short: queue <= self.known.target(),
+            target: self.known.usual(),
+            is_short: queue <= self.known.usual(),
             is_deep: self.known.is_deep(queue),
             window: self.window.cwnd(),
             cut_from,
@@ -91,7 +94,7 @@ impl Steady {
     /// Room was left since then: after a while the queue shows whether it was taken.
     pub(super) fn yielded(&mut self, now: Instant, since: Instant, queue: Span) {
         if now.since(since) > self.known.base() * LEAVES_TRIPS {
-            self.company.took(now, queue * 2 > self.known.target());
+            self.company.took(now, queue * 2 > self.known.usual());
             self.follow_from(now);
         }
     }
@@ -165,7 +168,7 @@ impl Steady {
             Shown::Left => {
                 self.rivals.rest(rests);
                 // BBR has twice the product under way, and paces.
-                let trip = (self.known.trip() + self.known.target()).as_secs_f64();
+                let trip = (self.known.trip() + self.known.usual()).as_secs_f64();
                 let fills = self.known.rate() * trip;
                 self.cut_to(fills, self.window.cwnd(), 0);
             }

@@ -36,7 +36,10 @@ const VERIFIES: f64 = 0.75;
 impl Steady {
     /// An interval ended in which the queue was so long.
     pub(super) fn step(&mut self, path: &PathView, queues: Queues) {
+        let is_low = self.keeps_low(path.now, queues.shortest);
+        self.known.set_low(is_low);
         let (queue, target, cwnd) = (queues.shortest, self.known.target(), self.window.cwnd());
+        let usual = self.known.usual();
         if let Shows::Later(intervals) = self.shows {
             let fits = path.in_flight.get() as f64 <= cwnd + self.window.mss();
             let has_waited = intervals >= FITS_WITHIN;
@@ -47,7 +50,7 @@ impl Steady {
             };
         }
         if let Stage::LikeBbr { since } = self.stage {
-            return self.led_by_bbr(path, since, queue <= target);
+            return self.led_by_bbr(path, since, queue <= usual);
         }
         // All of the interval shows what became of the window, or its end.
         let sent = self.known.interval().sent;
@@ -55,10 +58,10 @@ impl Steady {
         let limited = self.known.interval().limited;
         let is_deep = !self.known.begins() && self.known.is_deep(queue);
         let sheds = limited && is_deep && self.known.exceeds(cwnd);
-        self.look_for_others(queue, sheds);
+        self.look_for_others(path.now, queue, sheds);
         self.look_for_older(path.now, queues);
         self.look_for_traces(path.now, queue);
-        if self.known.measures_anew() && limited && queue > target && !self.is_led_by_others() {
+        if self.known.measures_anew() && limited && queue > usual && !self.is_led_by_others() {
             self.believe_longer(path.now, queue, VERIFIES_SOON);
             self.follow_from(path.now);
         }
@@ -78,9 +81,7 @@ impl Steady {
                     self.follow_from(path.now + self.known.trip());
                 }
             }
-            Stage::Follows { .. }
-                if all_shows && queue <= target * 2 && self.known.doubts(cwnd) =>
-            {
+            Stage::Follows { .. } if all_shows && queue <= usual * 2 && self.known.doubts(cwnd) => {
                 self.window.set(self.known.ask() * cwnd);
                 (self.shows, self.run) = (Shows::Later(0), None);
                 self.stage = Stage::Doubts { before: cwnd };
@@ -99,10 +100,10 @@ impl Steady {
             Stage::Follows { .. } if sheds => {
                 self.cut_to(self.known.fitting(), cwnd, self.expected_failures(path.now));
             }
-            Stage::Follows { .. } if queue > target * 2 && self.others_return(path.now) => {
+            Stage::Follows { .. } if queue > usual * 2 && self.others_return(path.now) => {
                 self.contend(path.now);
             }
-            Stage::Follows { .. } | Stage::Yields { .. } if queue > target * 2 => {
+            Stage::Follows { .. } | Stage::Yields { .. } if queue > self.known.most() => {
                 self.cut(queue, cwnd, self.expected_failures(path.now));
             }
             Stage::Follows { .. } if self.known.overflows_at_once(queues) => {
@@ -123,7 +124,7 @@ impl Steady {
                 self.follow_from(path.now + self.known.trip());
             }
             Stage::Settles { before, .. }
-                if shows && queue > target * 2 && self.heeds_no_cut() && !self.others_creep() =>
+                if shows && queue > usual * 2 && self.heeds_no_cut() && !self.others_creep() =>
             {
                 self.lengthen(path.now, queue, before);
             }
@@ -139,7 +140,7 @@ impl Steady {
                 let failures = if self.others_creep() { FAILURES } else { failures };
                 self.judge(path.now, queue, before, failures);
             }
-            Stage::Contends { .. } if queue <= target => {
+            Stage::Contends { .. } if queue <= usual => {
                 self.rivals.end(path.now);
                 self.follow_from(path.now);
             }
@@ -166,6 +167,16 @@ impl Steady {
         {
             *before *= part;
         }
+    }
+
+    /// Whether the queue is kept short for something that cannot wait: beside others it does not say alone how long it is.
+    fn keeps_low(&mut self, now: Instant, queue: Span) -> bool {
+        // One that is longer than it is as a rule is somebody else's, or that of a path that carries less.
+        let is_long = self.known.is_low() && queue > self.known.usual() * 2;
+        if is_long || matches!(self.stage, Stage::Contends { .. } | Stage::LikeBbr { .. }) {
+            self.low.give_up(now);
+        }
+        self.is_alone() && !self.is_led_by_others() && self.low.is_wanted(now)
     }
 
     /// The queue is what others, or slow start, make of it.
@@ -244,7 +255,8 @@ impl Steady {
             }
             self.run = Some((self.window.cwnd(), queue));
         }
-        self.window.add((rate * target * DRIFT).max(self.equal_step()));
+        let least = if self.known.is_low() { self.window.mss() } else { self.equal_step() };
+        self.window.add((rate * target * DRIFT).max(least));
     }
 
     /// So much at least for all who share the path, whatever they have of it: that makes their parts equal.
@@ -266,14 +278,22 @@ impl Steady {
 
     /// A cut shows by now: it helped, or the queue is another one's.
     fn judge(&mut self, now: Instant, queue: Span, before: f64, failures: u32) {
-        let (target, goal) = (self.known.target(), self.known.goal());
-        if queue > goal + target / 4 && self.heeds_no_cut() {
+        let goal = self.known.goal();
+        let usual = self.known.usual();
+        // Queues that differ by less are alike, so that a small cut would seem to be heeded by none.
+        let stays = if self.known.is_low() { usual / 2 } else { usual / 4 };
+        if queue > goal + stays && self.heeds_no_cut() {
             // What is left of it does not heed the window.
             self.believe_longer(now, queue.saturating_sub(goal), VERIFIES_AFTER);
             self.stage = Stage::Follows { climb: Climb::Steps(0) };
-        } else if queue <= target * 2 {
+        } else if queue <= self.known.most() {
+            self.low.helps();
             self.stage = Stage::Follows { climb: Climb::Steps(0) };
-        } else if failures < self.failures() {
+        } else if self.known.is_low() && self.low.gives_up(now) {
+            // Somebody else may be there, who would have all of the path beside a shorter queue.
+            self.window.set(before);
+            self.follow_from(now);
+        } else if self.known.is_low() || failures < self.failures() {
             self.cut(queue, before, failures + 1);
         } else {
             self.window.set(before);
