@@ -169,7 +169,7 @@ impl Backlog {
         let held =
             Held { id, line: 0, kind: Kind::DATA, ecn, bytes, flow, ack: None, first: false };
         self.queue.enqueue(now, LineState::Busy, held, &mut self.store);
-        is_call
+        is_sparse && is_call
     }
 
     /// The next one that goes a second time, if that is due.

@@ -91,6 +91,13 @@ enum Shows {
 }
 
 impl Shows {
+    /// What left before then shows nothing.
+    fn leave_out(&mut self, before: Instant) {
+        if let Self::From(from) = self {
+            *from = (*from).max(before);
+        }
+    }
+
     /// Whether what left then does.
     fn what_left(self, at: Instant) -> bool {
         matches!(self, Self::From(from) if at >= from)
@@ -202,7 +209,7 @@ impl Controller for Steady {
         }
         if self.known.is_low() && !path.cwnd_limited {
             // An empty queue is not the window's doing where there was nothing to send.
-            self.shows = Shows::From(path.now);
+            self.shows.leave_out(path.now);
         }
         let slow_start = matches!(self.stage, Stage::Start);
         let queues = self.known.measure(path, ack, self.window.cwnd(), slow_start);

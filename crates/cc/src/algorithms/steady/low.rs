@@ -98,7 +98,9 @@ mod tests {
         play.rounds(2);
         assert!(play.segments() < 0.98 * before, "25 ms are too long");
         play.set_rtt(0.6);
-        play.rounds(32);
+        play.rounds(20);
+        assert_eq!(play.gauge(TARGET), 0.005);
+        play.rounds(12);
         assert_eq!(play.gauge(TARGET), 0.03);
     }
 

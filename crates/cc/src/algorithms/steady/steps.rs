@@ -94,6 +94,11 @@ impl Steady {
                 let failures = self.expected_failures(path.now);
                 self.cut_to(self.known.fitting().max(cwnd / 2.0), cwnd, failures);
             }
+            // Nothing shows whether the cut helped, and where it is asked for a short queue the next one follows soon.
+            Stage::Settles { before, .. } if !limited && self.known.is_low() => {
+                self.window.set(before);
+                self.follow_from(path.now);
+            }
             // Where the application is the limit the window is not to blame.
             Stage::Follows { .. } | Stage::Settles { .. } if !limited => self.follow_from(path.now),
             Stage::Follows { .. } if self.verify.is_some_and(|at| path.now >= at) => self.verify(),
@@ -119,7 +124,7 @@ impl Steady {
             {
                 self.follow(path.now, queues, climb);
             }
-            Stage::Verifies { before } if shows => {
+            Stage::Verifies { before } if shows || !limited => {
                 self.window.set(before);
                 self.follow_from(path.now + self.known.trip());
             }
@@ -171,12 +176,17 @@ impl Steady {
 
     /// Whether the queue is kept short for something that cannot wait: beside others it does not say alone how long it is.
     fn keeps_low(&mut self, now: Instant, queue: Span) -> bool {
-        // One that is longer than it is as a rule is somebody else's, or that of a path that carries less.
-        let is_long = self.known.is_low() && queue > self.known.usual() * 2;
+        let (is_low, follows) = (self.known.is_low(), matches!(self.stage, Stage::Follows { .. }));
+        // One that is longer than it ever is as a rule is somebody else's, or that of a path that carries less.
+        let is_long = is_low && queue > self.known.usual() * 5 / 2;
         if is_long || matches!(self.stage, Stage::Contends { .. } | Stage::LikeBbr { .. }) {
             self.low.give_up(now);
         }
-        self.is_alone() && !self.is_led_by_others() && self.low.is_wanted(now)
+        // What slow start has left goes as ever.
+        (is_low || follows)
+            && self.is_alone()
+            && !self.is_led_by_others()
+            && self.low.is_wanted(now)
     }
 
     /// The queue is what others, or slow start, make of it.
@@ -245,7 +255,7 @@ impl Steady {
         let (target, trip) = (self.known.target().as_secs_f64(), self.known.trip().as_secs_f64());
         let (began, was) = *self.run.get_or_insert((cwnd, queue));
         let expected = (cwnd - began) / rate.max(1.0);
-        if expected >= target * SHOWS {
+        if expected >= self.known.usual().as_secs_f64() * SHOWS {
             if queue.as_secs_f64() < was.as_secs_f64() + expected * HEEDS {
                 self.window.add(cwnd * target / trip.max(target));
                 if self.is_alone() && self.known.has_resumed(now) {
@@ -278,22 +288,20 @@ impl Steady {
 
     /// A cut shows by now: it helped, or the queue is another one's.
     fn judge(&mut self, now: Instant, queue: Span, before: f64, failures: u32) {
-        let goal = self.known.goal();
-        let usual = self.known.usual();
-        // Queues that differ by less are alike, so that a small cut would seem to be heeded by none.
-        let stays = if self.known.is_low() { usual / 2 } else { usual / 4 };
-        if queue > goal + stays && self.heeds_no_cut() {
+        let (target, goal, is_low) = (self.known.target(), self.known.goal(), self.known.is_low());
+        // Cuts for a short queue are too small to show that none is heeded.
+        if !is_low && queue > goal + target / 4 && self.heeds_no_cut() {
             // What is left of it does not heed the window.
             self.believe_longer(now, queue.saturating_sub(goal), VERIFIES_AFTER);
             self.stage = Stage::Follows { climb: Climb::Steps(0) };
         } else if queue <= self.known.most() {
             self.low.helps();
             self.stage = Stage::Follows { climb: Climb::Steps(0) };
-        } else if self.known.is_low() && self.low.gives_up(now) {
+        } else if is_low && self.low.gives_up(now) {
             // Somebody else may be there, who would have all of the path beside a shorter queue.
             self.window.set(before);
             self.follow_from(now);
-        } else if self.known.is_low() || failures < self.failures() {
+        } else if is_low || failures < self.failures() {
             self.cut(queue, before, failures + 1);
         } else {
             self.window.set(before);
