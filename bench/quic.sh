@@ -6,8 +6,8 @@
 #
 # Prints the share of the link's rate that one download of 30 MB used from the call to the last byte, medians over the seeds
 # (5 if left out). TOOLS are WHAT-CONTROL: `direct` for plain routers, `tunnel` and `shared` for gateways that know the
-# rate and that do not, `fixed` for a tunnel with parity of a fifth and no retransmission; `cubic` or `bbr`. A download that is
-# not over after two minutes counts as far as it came.
+# rate and that do not, `fixed` for a tunnel with parity of FEC (a fifth if it is not set) whatever is lost and no waiting, `waits` for the
+# same with order and one retransmission; `cubic` or `bbr`. A download that is not over after two minutes counts as far as it came.
 # shellcheck source=bench/gateways.sh
 source "$(dirname "$0")/gateways.sh"
 
@@ -20,7 +20,8 @@ prepare() {
     local what=${1%-*} control=${1#*-} gateways
     everywhere='udp = "tunnel"' link_settings='' gateways=gateway
     case $what in
-    fixed) everywhere='udp = { mode = "tunnel", deadline = "0 s" }' link_settings='fec = 0.2' ;;
+    fixed) everywhere='udp = { mode = "tunnel", deadline = "0 s" }' link_settings="fec = ${FEC:-0.2}" ;;
+    waits) link_settings="fec = ${FEC:-0.2}" ;;
     shared) gateways=shared ;;
     direct) gateways=direct ;;
     esac
