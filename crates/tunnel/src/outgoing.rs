@@ -13,7 +13,7 @@ use crate::schedule::{Candidate, PATHS, PathPlan, Schedule, UNKNOWN};
 use crate::tunnel::Counters;
 use crate::window::Window;
 
-/// For so long a call goes on after one of its datagrams, as far as the window is concerned.
+/// For so long a call goes on after the window was told of it, which it is again after half of that.
 const CALL_LASTS: Span = Span::from_secs(4);
 
 /// What is sent.

@@ -122,6 +122,37 @@ mod tests {
     }
 
     #[test]
+    fn the_pace_leaves_out_what_arrived_and_is_not_acknowledged_yet() {
+        let mut play = beside_call(12);
+        for _ in 0..60 {
+            play.wait(0.05);
+            play.ack_at_once((play.segments() / 12.0) as u64);
+        }
+        let limits = play.controller.limits();
+        let window = limits.window.expect("a window").get() as f64 * 8.0;
+        let pace = limits.pacing.expect("a pace").as_bps() as f64;
+        let trip = window / pace;
+        assert!((0.64..0.665).contains(&trip), "a window in {trip} s");
+    }
+
+    #[test]
+    fn a_queue_that_is_empty_where_there_was_nothing_to_send_lets_no_window_grow() {
+        let grown = |dry: bool| {
+            let mut play = beside_call(12);
+            let before = play.segments();
+            for _ in 0..12 {
+                play.round();
+                play.path.cwnd_limited = !dry;
+                play.ack_at_once(1);
+                play.path.cwnd_limited = true;
+            }
+            play.segments() / before
+        };
+        assert!(grown(false) > 1.02, "{}", grown(false));
+        assert!(grown(true) < 1.001, "{}", grown(true));
+    }
+
+    #[test]
     fn who_comes_finds_a_queue_as_long_as_ever() {
         let mut play = beside_call(12);
         let mut lasts = |round: u64| {

@@ -13,7 +13,7 @@ const LEAVES: f64 = 0.8;
 const LEAVES_TRIPS: u64 = 6;
 /// Cuts in a row that do not help while somebody else is in slow start, which fills the queue for a while only.
 const FAILURES_NEWER: u32 = 5;
-/// Headers, repeats and parity of a call of one's own take up to so much of what the path carried before.
+/// Headers, repeats and parity of a call of one's own take about so much of what the path carried before.
 const CALL_TAKES: f64 = 0.03;
 /// Who comes fills the queue step by step: one of more targets is that of a longer path, or of one that carries less.
 const SUDDEN: u64 = 4;
