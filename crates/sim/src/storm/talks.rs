@@ -16,6 +16,11 @@ use crate::lan::Socket;
 const HEADER: usize = 16;
 /// Most clients.
 const CLIENTS: usize = 4;
+/// What a client says begins a call so often: for some seconds it says something short fifty times a second.
+const CALLS: f64 = 0.005;
+const CALL: f64 = 10.0;
+const CALL_PAUSE: Span = Span::from_millis(20);
+const CALL_LEN: usize = 172;
 
 /// Sockets that a gateway has opened, with the address of who is at this end.
 pub(super) type Sockets = Arc<Mutex<Vec<(SocketAddr, Socket)>>>;
@@ -31,6 +36,13 @@ struct Talker {
     heard: BTreeSet<u64>,
 }
 
+/// A client that says something at short intervals until then.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    number: u64,
+    until: Instant,
+}
+
 /// Something that a client says, which no socket of its own takes.
 #[derive(Debug)]
 pub(super) struct First {
@@ -43,6 +55,7 @@ pub(super) struct First {
 pub(super) struct Talks {
     random: Stream,
     talkers: Vec<Talker>,
+    call: Option<Call>,
     begun: u64,
     /// The server's sockets, and whom each talks to.
     there: Vec<(Socket, Option<u64>)>,
@@ -57,6 +70,7 @@ impl Talks {
         Self {
             random,
             talkers: Vec::new(),
+            call: None,
             begun: 0,
             there: Vec::new(),
             heard: BTreeSet::new(),
@@ -77,8 +91,39 @@ impl Talks {
 
     /// Somebody says something. What no socket of its own takes is returned.
     pub(super) fn say(&mut self, now: Instant) -> Option<First> {
-        self.next = now + Span::from_secs_f64(self.random.exponential(1.0).min(200.0));
-        // Somebody leaves, and somebody else comes.
+        self.call = self.call.filter(|call| now < call.until);
+        let call = self.call.map(|call| call.number);
+        let caller = self.talkers.iter().position(|talker| Some(talker.number) == call);
+        let (at, len) = match caller {
+            Some(at) => {
+                self.next = now + CALL_PAUSE;
+                (at, CALL_LEN)
+            }
+            None => {
+                self.next = now + Span::from_secs_f64(self.random.exponential(1.0).min(200.0));
+                (self.somebody(), HEADER + self.random.below(1_200) as usize)
+            }
+        };
+        let talker = &mut self.talkers[at];
+        if caller.is_none() && self.random.chance(CALLS) {
+            let lasts = Span::from_secs_f64(self.random.exponential(CALL));
+            self.call = Some(Call { number: talker.number, until: now + lasts });
+            self.next = now + CALL_PAUSE;
+        }
+        talker.sent += 1;
+        let datagram = datagram(talker.number, talker.sent, len, 2);
+        talker.socket = talker.socket.take().filter(Socket::is_open);
+        match &talker.socket {
+            Some(socket) => {
+                socket.put(&datagram);
+                None
+            }
+            None => Some(First { client: talker.address, datagram }),
+        }
+    }
+
+    /// One of the clients. Now and then one leaves, and another one comes.
+    fn somebody(&mut self) -> usize {
         if !self.talkers.is_empty() && self.random.chance(0.01) {
             let at = self.random.below(self.talkers.len() as u64) as usize;
             self.talkers.swap_remove(at);
@@ -89,19 +134,7 @@ impl Talks {
             let (number, heard) = (self.begun, BTreeSet::new());
             self.talkers.push(Talker { number, address, socket: None, sent: 0, heard });
         }
-        let at = self.random.below(self.talkers.len() as u64) as usize;
-        let talker = &mut self.talkers[at];
-        talker.sent += 1;
-        let len = HEADER + self.random.below(1_200) as usize;
-        let datagram = datagram(talker.number, talker.sent, len, 2);
-        talker.socket = talker.socket.take().filter(Socket::is_open);
-        match &talker.socket {
-            Some(socket) => {
-                socket.put(&datagram);
-                None
-            }
-            None => Some(First { client: talker.address, datagram }),
-        }
+        self.random.below(self.talkers.len() as u64) as usize
     }
 
     /// Takes what gateways have opened, reads and answers.
