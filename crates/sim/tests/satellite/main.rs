@@ -6,6 +6,7 @@ mod dedicated;
 mod download;
 mod fades;
 mod fading;
+mod late;
 mod world;
 
 use bentpipe_link::ModelSpec;
