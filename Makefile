@@ -10,7 +10,7 @@ DEBUG = target/debug/bentpipe
 BUILT ?= no
 build-debug = @[ $(BUILT) = yes ] || $(CARGO) build --locked -p bentpipe-cli
 
-.PHONY: page test-page bench-page deny dist demo test test-python storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint msrv docs site fmt setup programs clean
+.PHONY: page test-page bench-page deny dist demo test test-python storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel validate-kernel-part lint msrv docs site fmt setup setup-all programs clean
 
 # Four protocols over three links: a table on the terminal, figures on a page, opened where there is a display. Only what it
 # needs is built, by a profile that is quick to build, unless `BUILT=yes`: then it is the program of the tests.
@@ -163,8 +163,10 @@ docs: site
 	@echo "Open $(OUT)/site/index.html; the crates are in target/doc/bentpipe_transport/index.html"
 
 # The pages of docs/ with search, a page of the commands, and links and anchors checked.
+site-installed = .venv/bin/python -c 'import material' 2>/dev/null || sh .ci/install-python mkdocs-material==9.8.2 'the site cannot be built'
+
 site:
-	@.venv/bin/python -c 'import material' 2>/dev/null || sh .ci/install-python mkdocs-material==9.8.2 'the site cannot be built'
+	@$(site-installed)
 	$(build-debug)
 	@if .venv/bin/python -c 'import material' 2>/dev/null; then NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet; \
 		else echo "skipped: the site, as mkdocs-material is not installed"; fi
@@ -187,6 +189,11 @@ setup:
 		sh .ci/install-python pyd3tn==0.15.2 'the tests of bundles against it will be skipped'
 	@.venv/bin/python -c 'import maturin, mypy, pytest' 2>/dev/null || \
 		sh .ci/install-python -rcrates/python/tests/requirements.txt 'the tests of the Python package will be skipped'
+
+# What `.ci/run` needs of it, Chromium and the site's packages.
+setup-all: setup
+	@sh .ci/install-tools $(CHROMIUM):chromium npm:npm node:nodejs
+	@$(site-installed)
 
 # What bench/programs.sh needs besides.
 programs: setup
