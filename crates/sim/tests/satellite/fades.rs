@@ -71,7 +71,7 @@ impl Run {
         }
     }
 
-    /// For a table: `cargo test -p bentpipe-net --test satellite -- --ignored table --nocapture`.
+    /// For a table: `cargo test -p bentpipe-sim --test satellite -- --ignored table --nocapture`.
     fn shows(&mut self, name: &str, seconds: u64) {
         for second in 0..seconds {
             let s = self.go(Span::from_secs(1));
