@@ -3,18 +3,20 @@
 # kernels know nothing of it, beside the same TCP (CUBIC and BBR at the server) through plain routers.
 # Needs root and nft; leaves nothing behind.
 #
-#   bench/gateway.sh [SEEDS [ROWS [TOOLS]]]
+#   bench/gateway.sh [SEEDS [ROWS [TOOLS [OBJECTS]]]]
 #
 # Prints the share of the link's rate that a download used from the call to the last byte, then the time to the first
 # byte, for 100 KB and for 100 KB beside eight downloads: medians over the seeds (5 if left out). ROWS is a pattern
 # for the names of the links, such as 'GEO 10', TOOLS some of 'gateway shared cubic bbr' (`shared` is the gateway without
-# a known rate). A download that is not over after a minute counts as far as it came.
+# a known rate). So many OBJECTS of 100 KB go before each download (none if left out). A download that is not over after a minute
+# counts as far as it came.
 # shellcheck source=bench/gateways.sh
 source "$(dirname "$0")/gateways.sh"
 
 seeds=${1:-5}
 rows=${2:-.}
 read -ra tools <<<"${3:-gateway cubic bbr}"
+objects=${4:-0}
 time_limit=60
 
 # Sets $server, and $client to what comes before the downloads: hosts TOOL DOWN UP
@@ -30,11 +32,12 @@ hosts() {
 prepare() {
     hosts "$1" "$2" "$3"
     client+="
+        for ((n = 0; n < $objects; n++)); do fetch --bytes 100000 --time-limit 20 >/dev/null; done
         fetch --bytes $4 --time-limit $time_limit; kill -- \$(jobs -p)"
 }
 
 # Times of objects, in seconds.
-objects() {
+times() {
     local name down up trip megabytes settings tool seed
     printf '\nSeconds to the first byte, for 100 KB, and for 100 KB beside eight downloads\n\n'
     printf '| link | tool | first byte | 100 KB | 100 KB beside eight |\n|---|---|---:|---:|---:|\n'
@@ -62,4 +65,4 @@ objects() {
 }
 
 shares "$seeds" "$rows" "${tools[@]}"
-objects
+times
