@@ -48,7 +48,8 @@ web/node_modules/.package-lock.json: web/package-lock.json
 $(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES)
 	cd web && npm run build
 
-# The page in Chromium, tab by tab; pictures of it are in web/test-results/pictures. Where one of the two is missing it says so.
+# The page in Chromium, tab by tab, wide in the light and narrow in the dark, with `EVERY_LOOK=yes` the other ways round as well;
+# pictures of it are in web/test-results/pictures. Where one of the two is missing it says so.
 CHROMIUM ?= /usr/bin/chromium
 
 test-page:
