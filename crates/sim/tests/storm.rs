@@ -3,7 +3,7 @@
 use bentpipe_sim::storm::{Report, Storm};
 
 /// Seeds without a word.
-const SEEDS: u64 = 100;
+const SEEDS: u64 = 64;
 
 fn all_end_well(storm: Storm) {
     let seeds = std::env::var("BENTPIPE_STORM_SEEDS").ok().and_then(|text| text.parse().ok());
