@@ -106,7 +106,8 @@ fn fades(flows: usize, world: fn(&Link, u64) -> World, part: f64) {
         run.go(found);
         let faded = run.go(secs(10));
         println!("{name}, {flows}: {faded:.2?}");
-        assert!(faded.goodput >= 0.90 * low && faded.mean < 200, "{name}, {flows}: {faded:?}");
+        let is_short = faded.mean < 200 && faded.longest < 300;
+        assert!(faded.goodput >= 0.90 * low && is_short, "{name}, {flows}: {faded:?}");
         assert_eq!(faded.dropped, 0, "{name}, {flows}");
         run.carries(link.down);
         run.go(secs(2));
@@ -232,14 +233,21 @@ fn a_rate_that_is_twice_too_high_leaves_all_of_the_link_after_ten_seconds() {
 #[test]
 #[ignore = "a table to be read"]
 fn table() {
-    for (name, link, low, _) in orbits() {
-        for flows in [1, 4] {
-            let mut run = Run::new(&link, flows, secs(4), World::dedicated);
-            run.shows(&format!("{name} {flows} before"), 6);
-            run.carries(low);
-            run.shows(&format!("{name} {flows} fade"), 20);
-            run.carries(link.down);
-            run.shows(&format!("{name} {flows} back"), 6);
+    for (mode, world) in [("rate", World::dedicated as fn(&Link, u64) -> World), ("none", learned)]
+    {
+        for (name, link, low, _) in orbits() {
+            for flows in [1, 4] {
+                let mut run = Run::new(&link, flows, secs(4), world);
+                run.go(secs(15));
+                run.carries(low);
+                run.shows(&format!("{mode}, {name} {flows} fade"), 20);
+                run.carries(link.down);
+                run.shows(&format!("{mode}, {name} {flows} back"), 6);
+            }
+            let mut run = Run::new(&link, 1, secs(4), world);
+            run.go(secs(15));
+            run.one_way(link.round_trip.as_nanos() / 2_000_000 + 200);
+            run.shows(&format!("{mode}, {name} 200 ms more"), 8);
         }
     }
 }
