@@ -9,8 +9,8 @@ const wide = { width: 1280, height: 800 };
 const phone = { width: 390, height: 844 };
 
 const LOOKS = /@look/;
-// A page that is readable in the dark and fits a phone is so in a dark phone and on a wide page in the light: the two others are
-// looked at where that is asked for.
+// Colours do not depend on the width, nor the layout on colours: each of them is looked at once, and all four together where that is
+// asked for.
 const EVERY_LOOK = process.env["EVERY_LOOK"] === "yes";
 
 export default defineConfig({

@@ -16,7 +16,7 @@ use crate::lan::Socket;
 const HEADER: usize = 16;
 /// Most clients.
 const CLIENTS: usize = 4;
-/// What a client says begins a call so often: for some seconds it says something short fifty times a second.
+/// What a client says begins a call so often: for so many seconds, on average, it says something short fifty times a second.
 const CALLS: f64 = 0.005;
 const CALL: f64 = 10.0;
 const CALL_PAUSE: Span = Span::from_millis(20);
