@@ -163,9 +163,9 @@ docs: site
 	$(CARGO) doc --workspace --no-deps --locked
 	@echo "Open $(OUT)/site/index.html; the crates are in target/doc/bentpipe_transport/index.html"
 
-# The pages of docs/ with search, a page of the commands, and links and anchors checked.
 site-installed = .venv/bin/python -c 'import material' 2>/dev/null || sh .ci/install-python mkdocs-material==9.8.2 'the site cannot be built'
 
+# The pages of docs/ with search, a page of the commands, and links and anchors checked.
 site:
 	@$(site-installed)
 	$(build-debug)
