@@ -26,6 +26,7 @@ use bentpipe_units::{Instant, Span};
 
 use self::again::Again;
 use self::company::Company;
+use self::delay::Queues;
 use self::known::Known;
 use self::like_bbr::LikeBbr;
 use self::low::Low;
@@ -71,6 +72,11 @@ enum Stage {
     Settles { before: f64, failures: u32 },
     /// It is smaller for a moment, to see whether round trips become shorter; it was that large before.
     Verifies { before: f64 },
+    /// It is a little smaller, to see whether the path is longer by what these seem to be; it was that large before.
+    Asks { before: f64, queues: Queues },
+    /// It is a little larger and leaves at once, to see whether the path carries again what it did not long ago; it was that large
+    /// before, and had grown so often. It does so so often yet.
+    Tries { before: f64, steps: u32, yet: u32 },
     /// It is smaller for a moment, to see whether less is lost then; it was that large before.
     Doubts { before: f64 },
     /// It leaves room for somebody who came, since then.
@@ -109,9 +115,7 @@ impl Shows {
 enum Climb {
     /// By more each time, so often so far.
     Steps(u32),
-    /// It is far below what the path carried not long ago, and grew for the first time.
-    First,
-    /// The same, and the queue was empty still.
+    /// To what the path carried not long ago.
     Doubles,
 }
 
@@ -315,6 +319,10 @@ impl Controller for Steady {
             Stage::Start => (PACE_START, target),
             // What leaves faster meets a full queue in bursts.
             Stage::Contends { .. } => (PACE_BESIDE, target.max(self.known.latest_queue())),
+            // As fast as the path carried it not long ago: if it does not any more this fills a queue at once.
+            Stage::Tries { .. } => {
+                ((self.known.best_window() / self.window.cwnd()).max(1.0), target)
+            }
             // Not what round trips are: the pace shall not follow a queue that was there before.
             _ => (1.0, target),
         };
@@ -335,6 +343,8 @@ impl Controller for Steady {
             Stage::Follows { .. } => Phase::CongestionAvoidance,
             Stage::Settles { .. } => Phase::Other("settling"),
             Stage::Verifies { .. } => Phase::Other("verifying"),
+            Stage::Asks { .. } => Phase::Other("asking"),
+            Stage::Tries { .. } => Phase::Other("trying"),
             Stage::Doubts { .. } => Phase::Other("doubting"),
             Stage::Yields { .. } => Phase::Other("yielding"),
             Stage::Contends { .. } => Phase::Other("contending"),

@@ -7,6 +7,8 @@ use crate::{Ack, PathView};
 
 /// An interval is not shorter.
 const LEAST: Span = Span::from_millis(5);
+/// One that ends early has one part in so many of its time at least.
+const EARLY: u64 = 8;
 /// What part of the bytes is lost shows by so many segments at least.
 const SAMPLE: f64 = 64.0;
 /// What the path carried is remembered for three to four of these.
@@ -43,6 +45,10 @@ pub(super) struct Arrivals {
     /// When the newest that arrived was sent, now and as the interval began.
     sent: Instant,
     sent_before: Instant,
+    /// The interval does not end before what is sent then arrives.
+    until: Instant,
+    /// It ends now.
+    is_over: bool,
     latest: [f64; 3],
     best: PeriodMax<4>,
 }
@@ -59,6 +65,8 @@ impl Default for Arrivals {
             cwnd: 0.0,
             sent: Instant::ZERO,
             sent_before: Instant::ZERO,
+            until: Instant::ZERO,
+            is_over: false,
             latest: [0.0; 3],
             best: PeriodMax::new(),
         }
@@ -76,6 +84,16 @@ impl Arrivals {
     /// The most that it carried in a minute.
     pub(super) fn best(&self) -> f64 {
         self.best.get()
+    }
+
+    /// The interval of now ends with the first that arrives of what is sent from then on, or lasts for two round trips.
+    pub(super) const fn end_with(&mut self, sent: Instant) {
+        self.until = sent;
+    }
+
+    /// What has arrived says enough: the interval of now need not be as long as others.
+    pub(super) const fn end(&mut self) {
+        self.is_over = true;
     }
 
     /// So much was lost.
@@ -100,7 +118,10 @@ impl Arrivals {
             self.sent = self.sent.max(ack.newest_sent_at);
         }
         let took = arrived_at.since(self.began);
-        if took < trip.max(LEAST) {
+        let length = trip.max(LEAST);
+        let least = if self.is_over { length / EARLY } else { length };
+        let is_missed = self.sent < self.until && took < length * 2;
+        if took < least || is_missed {
             return None;
         }
         let arrived = path.delivered - self.delivered;
@@ -121,7 +142,7 @@ impl Arrivals {
             self.best.take(period, self.rate());
         }
         (self.began, self.delivered, self.lost) = (arrived_at, path.delivered, ByteCount::ZERO);
-        (self.limited, self.sent_before) = (false, self.sent);
+        (self.limited, self.sent_before, self.is_over) = (false, self.sent, false);
         Some(Interval { sent, rate, limited, paused, lost })
     }
 

@@ -22,6 +22,8 @@ const TARGET_MOST: Span = Span::from_millis(25);
 const SMOOTH: u64 = 4;
 /// Queues that differ by this part of the target are the same.
 const SAME_SHARE: u64 = 4;
+/// A queue that is longer by so many smallest targets at once may be none.
+const SUDDEN: u64 = 3;
 /// No path is shorter, whatever a receiver says of its clock.
 const LEAST: Span = Span::from_micros(1);
 
@@ -30,6 +32,21 @@ const LEAST: Span = Span::from_micros(1);
 pub(super) struct Queues {
     pub(super) shortest: Span,
     pub(super) longest: Span,
+    /// The shortest one of the stretch before.
+    pub(super) before: Span,
+}
+
+impl Queues {
+    /// What had come at once stays though the window was cut within this interval: round trips differ by no more than what may have
+    /// drained of the queue before, where a queue is shorter by so much more.
+    pub(super) fn stay(self, asked: Self, more: Span) -> bool {
+        let differ = self.longest.saturating_sub(self.shortest);
+        differ <= asked.before + more / 2 && self.shortest + more / 2 >= asked.step()
+    }
+
+    fn step(self) -> Span {
+        self.shortest.saturating_sub(self.before)
+    }
 }
 
 /// How long the way there took, from a zero of its own.
@@ -126,8 +143,11 @@ impl Delay {
         if quiet && !self.is_deep(self.beyond_base(shortest)) {
             self.spread = (self.spread * (SMOOTH - 1) + self.difference) / SMOOTH;
         }
-        let queues =
-            Queues { shortest: self.beyond_base(shortest), longest: self.beyond_base(longest) };
+        let queues = Queues {
+            shortest: self.beyond_base(shortest),
+            longest: self.beyond_base(longest),
+            before: self.before,
+        };
         let (low, high) = (queues.shortest.min(self.before), queues.shortest.max(self.before));
         let same = high.saturating_sub(low) <= self.usual() / SAME_SHARE;
         self.still = if same { self.still + 1 } else { 0 };
@@ -199,6 +219,20 @@ impl Delay {
     /// What shall stand in the queue as a rule, so that the path never runs dry: queues that differ by less are alike.
     pub(super) fn usual(&self) -> Span {
         self.shall(TARGET_SHARE, SPREAD_SHARE)
+    }
+
+    /// The target where round trips do not differ by themselves.
+    pub(super) fn smallest(&self) -> Span {
+        (self.base() / TARGET_SHARE).max(TARGET_LEAST)
+    }
+
+    /// A short queue is long at once, and differs within the interval by no more than what may have drained of the one before: one
+    /// that grows while the path carries less, or somebody else comes, differs by more.
+    pub(super) fn is_sudden(&self, queues: Queues) -> bool {
+        let (usual, step) = (self.usual(), queues.step());
+        let differ = queues.longest.saturating_sub(queues.shortest);
+        let is_long = step > self.smallest() * SUDDEN && step * 2 > usual * 3;
+        is_long && queues.before <= usual * 2 && differ <= queues.before + usual
     }
 
     fn shall(&self, share: u64, of_spread: (u64, u64)) -> Span {

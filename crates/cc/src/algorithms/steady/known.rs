@@ -3,7 +3,7 @@
 use bentpipe_units::{ByteCount, Instant, Span};
 
 use super::arrivals::{Arrivals, Interval};
-use super::company::FAR;
+use super::company::{FAR, LONG};
 use super::delay::{Delay, Queues};
 use super::noise::Noise;
 use super::recalled::Recalled;
@@ -27,6 +27,8 @@ const OVERFLOW_AT_ONCE: f64 = 0.03;
 const FULL_BEFORE: u64 = 8;
 /// Of somebody who begins nothing was heard for so many round trips.
 const SILENT: u64 = 2;
+/// What is taken from a queue to see whether it is one, in smallest targets.
+const ASKS: u64 = 2;
 /// For so many round trips after a pause the path may be another one than before.
 const RESUMES_FOR: u64 = 32;
 
@@ -67,11 +69,20 @@ impl Known {
         // Acknowledgements that waited on the way back come in bunches, what they tell of did not.
         let arrived_at = path.now.before(self.delay.back().waited());
         let trips = (self.delay.base(), self.delay.trip());
+        if self.has_emptied(path, cwnd) {
+            self.arrivals.end();
+        }
         self.interval = self.arrivals.take(path, ack, arrived_at, trips, cwnd)?;
         if let Some(lost) = self.interval.lost {
             self.noise.take(lost);
         }
         self.delay.take(!slow_start)
+    }
+
+    /// Over a long path the queue is empty of a sudden, though the window is small: the path carries more again.
+    fn has_emptied(&self, path: &PathView, cwnd: f64) -> bool {
+        let was_empty = self.is_empty(self.delay.latest());
+        self.base() >= LONG && !was_empty && self.is_far(cwnd, self.queue(path))
     }
 
     /// Where nothing came for longer than a round trip although the window was full, the path was not there.
@@ -97,6 +108,11 @@ impl Known {
     /// So much was lost, and not by noise.
     pub(super) fn lost(&mut self, bytes: ByteCount) {
         self.arrivals.lost(bytes);
+    }
+
+    /// The interval of now ends with the first that arrives of what is sent from then on.
+    pub(super) const fn end_interval_with(&mut self, sent: Instant) {
+        self.arrivals.end_with(sent);
     }
 
     /// The interval that ended last.
@@ -246,6 +262,12 @@ impl Known {
         self.noise.sent_for_each() * self.arrivals.best() * self.trip().as_secs_f64()
     }
 
+    /// The same with what a cut leaves in the queue.
+    pub(super) fn best_window_with_queue(&self) -> f64 {
+        let trip = self.trip().as_secs_f64();
+        self.best_window() * (trip + self.goal().as_secs_f64()) / trip
+    }
+
     /// The same with what is under way besides.
     pub(super) fn best_window_spared(&self) -> f64 {
         SPARE * self.best_window()
@@ -253,7 +275,22 @@ impl Known {
 
     /// The window is far smaller than what filled the path not long ago, and the queue is empty.
     pub(super) fn is_far(&self, cwnd: f64, queue: Span) -> bool {
-        queue * 4 < self.target() && cwnd < ALIKE * self.best_window()
+        self.is_empty(queue) && cwnd < ALIKE * self.best_window()
+    }
+
+    fn is_empty(&self, queue: Span) -> bool {
+        queue * 4 < self.target()
+    }
+
+    /// What is taken from a queue, beyond what was there before, to see whether it is one.
+    pub(super) fn asks(&self) -> Span {
+        self.delay.smallest() * ASKS
+    }
+
+    /// Over a long path a short queue is long at once. Over shorter ones cuts tell soon enough, and others who share them make queues
+    /// as sudden.
+    pub(super) fn is_sudden(&self, queues: Queues) -> bool {
+        self.base() >= LONG && self.delay.is_sudden(queues)
     }
 
     /// The queue is so long that what arrives is all that the path carries.

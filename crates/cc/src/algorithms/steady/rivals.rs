@@ -32,6 +32,8 @@ pub(super) struct Rivals {
     left: Option<Instant>,
     /// When this sender stopped to contend with them because it was.
     ended: Option<Instant>,
+    /// When this sender contended with them last.
+    contended: Option<Instant>,
     /// When it was full again soon after that.
     back: Option<Instant>,
     lost: Option<Lost>,
@@ -100,13 +102,19 @@ impl Rivals {
         self.ended.is_some_and(|at| now.since(at) < base * BACK_TRIPS)
     }
 
+    /// This sender contended with somebody not long ago.
+    pub(super) fn were_contended_with(&self, now: Instant, base: Span) -> bool {
+        self.contended.is_some_and(|at| now.since(at) < base * BACK_TRIPS)
+    }
+
     /// They filled the queue not long ago.
     pub(super) fn are_known(&self, now: Instant) -> bool {
         self.left.is_some_and(|at| now.since(at) < KNOWN_FOR)
     }
 
-    /// An interval ended in which no round trip was shorter.
-    pub(super) fn look(&mut self, trip: Span) {
+    /// An interval ended in which this sender contended with them and no round trip was shorter.
+    pub(super) fn look(&mut self, now: Instant, trip: Span) {
+        self.contended = Some(now);
         if let Some(lost) = self.lost.as_mut().filter(|lost| lost.trips.len() < UNTIL) {
             lost.trips.push(trip);
         }
@@ -175,7 +183,7 @@ mod tests {
         rivals.fill(at(9_500), BASE);
         for loss in 0..3 {
             rivals.lose(at(10_000 + loss * apart), FULL, RECOVERS);
-            (0..apart / 50).for_each(|_| rivals.look(FULL.mul_f64(part)));
+            (0..apart / 50).for_each(|_| rivals.look(at(19_000), FULL.mul_f64(part)));
         }
         rivals
     }
@@ -193,7 +201,7 @@ mod tests {
         let mut rivals = after_losses(3_000, 0.97);
         rivals.lose(at(19_000), FULL, RECOVERS);
         for interval in 0..UNTIL {
-            rivals.look(if interval == 5 { BASE } else { FULL });
+            rivals.look(at(19_000), if interval == 5 { BASE } else { FULL });
         }
         rivals.lose(at(22_000), FULL, RECOVERS);
         assert!(rivals.answer_no_loss(at(22_000)));
@@ -202,9 +210,9 @@ mod tests {
     #[test]
     fn one_loss_that_is_answered_ends_it() {
         let mut rivals = after_losses(3_000, 0.97);
-        (0..UNTIL).for_each(|_| rivals.look(FULL));
+        (0..UNTIL).for_each(|_| rivals.look(at(19_000), FULL));
         rivals.lose(at(19_000), FULL, RECOVERS);
-        (0..UNTIL).for_each(|_| rivals.look(FULL.mul_f64(0.8)));
+        (0..UNTIL).for_each(|_| rivals.look(at(19_000), FULL.mul_f64(0.8)));
         rivals.lose(at(22_000), FULL, RECOVERS);
         assert!(!rivals.answer_no_loss(at(22_000)));
     }
@@ -242,6 +250,18 @@ mod tests {
         rivals.end(at(2_000));
         assert!(rivals.return_soon(at(2_700), BASE) && rivals.are_known(at(2_700)));
         assert!(!rivals.return_soon(at(2_800), BASE));
+    }
+
+    #[test]
+    fn who_was_contended_with_may_have_left_for_a_moment_only() {
+        let mut rivals = Rivals::default();
+        assert!(!rivals.were_contended_with(at(1_000), BASE));
+        rivals.fill(at(1_000), BASE);
+        rivals.look(at(1_050), FULL);
+        rivals.look(at(2_000), FULL);
+        rivals.end(at(2_000));
+        assert!(rivals.were_contended_with(at(2_750), BASE));
+        assert!(!rivals.were_contended_with(at(2_850), BASE));
     }
 
     #[test]

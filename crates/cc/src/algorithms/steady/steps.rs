@@ -7,12 +7,12 @@ use super::delay::Queues;
 use super::{Climb, FAILURES, Shows, Stage, Steady};
 use crate::PathView;
 
-/// The fastest growth of a window that leaves the queue empty, and the first one of a window that is far below what the path
-/// carried not long ago; it doubles then.
+/// The fastest growth of a window that leaves the queue empty.
 const FASTEST: f64 = 0.5;
-const FIRST: f64 = 0.125;
-/// The most after that, as far as the path carried it not long ago.
-const MOST_AT_ONCE: f64 = 3.0;
+/// What a window that is far below what the path carried not long ago grows by to see whether it carries that again.
+const TRIES: f64 = 0.125;
+/// The most that it grows by then.
+const MOST_AT_ONCE: f64 = 4.0;
 /// The fastest growth beside others who have about as much.
 const FASTEST_BESIDE: f64 = 0.125;
 /// What is missing doubles so often.
@@ -66,7 +66,7 @@ impl Steady {
             self.follow_from(path.now);
         }
         if matches!(self.stage, Stage::Contends { .. }) {
-            self.rivals.look(self.known.base() + queue);
+            self.rivals.look(path.now, self.known.base() + queue);
         }
         let has_filled = self.has_filled(queue);
         match self.stage {
@@ -108,6 +108,30 @@ impl Steady {
             Stage::Follows { .. } if queue > usual * 2 && self.others_return(path.now) => {
                 self.contend(path.now);
             }
+            Stage::Follows { .. } | Stage::Settles { .. }
+                if self.is_alone() && self.known.is_sudden(queues) =>
+            {
+                self.ask(path.now, queues);
+            }
+            Stage::Asks { before, .. } | Stage::Tries { before, .. } if !limited => {
+                self.window.set(before);
+                self.follow_from(path.now);
+            }
+            Stage::Tries { before, steps, yet } if shows => {
+                self.tried(path.now, queues, before, steps, yet);
+            }
+            Stage::Asks { before, queues: asked } if shows => {
+                if self.is_alone()
+                    && !self.known.is_lossy()
+                    && queues.stay(asked, self.known.asks())
+                {
+                    self.lengthen(path.now, queue, before);
+                } else if queue > self.known.most() {
+                    self.cut(queue, before, self.expected_failures(path.now));
+                } else {
+                    self.follow_from(path.now);
+                }
+            }
             Stage::Follows { .. } | Stage::Yields { .. } if queue > self.known.most() => {
                 self.cut(queue, cwnd, self.expected_failures(path.now));
             }
@@ -118,10 +142,7 @@ impl Steady {
             Stage::Follows { .. } if all_shows && self.company.wants_room(path.now) => {
                 self.leave_room(path.now);
             }
-            Stage::Follows { climb }
-                if all_shows
-                    || shows && climb != Climb::First && self.known.is_far(cwnd, queue) =>
-            {
+            Stage::Follows { climb } if all_shows || shows && self.known.is_far(cwnd, queue) => {
                 self.follow(path.now, queues, climb);
             }
             Stage::Verifies { before } if shows || !limited => {
@@ -137,7 +158,11 @@ impl Steady {
             Stage::Settles { before, failures: 0 } if !shows && sheds => {
                 self.cut_to(self.known.fitting(), before, 1);
             }
-            Stage::Settles { .. } if shows && queue * 4 < target => {
+            // What left before the cut leaves it empty as well where the path carries more again.
+            Stage::Settles { .. }
+                if queue * 4 < target
+                    && (shows || self.is_alone() && self.known.is_far(cwnd, queue)) =>
+            {
                 self.follow_from(path.now);
                 self.follow(path.now, queues, Climb::Steps(0));
             }
@@ -168,6 +193,8 @@ impl Steady {
         self.run = None;
         if let Stage::Settles { before, .. }
         | Stage::Verifies { before }
+        | Stage::Asks { before, .. }
+        | Stage::Tries { before, .. }
         | Stage::Doubts { before } = &mut self.stage
         {
             *before *= part;
@@ -212,12 +239,25 @@ impl Steady {
         if self.known.is_bounded(cwnd) {
             return self.window.add(self.equal_step());
         }
-        let trip = self.known.trip();
-        // What a step puts into the queue until that shows is no more than without what waits on the way back.
-        let reach = self.known.base().as_secs_f64() / trip.max(target).as_secs_f64();
+        let is_far = self.is_alone() && self.known.is_far(cwnd, queue);
+        match climb {
+            // Where the path carries part of it steps lead there sooner than as many tries.
+            Climb::Steps(steps) if is_far && steps.is_multiple_of(2) => {
+                // Others who cut their window as well fill the queue in the meantime.
+                let contended = self.rivals.were_contended_with(now, self.known.base());
+                self.try_what_was(now, steps, u32::from(contended));
+            }
+            Climb::Steps(steps) => self.grow(now, queue, steps),
+            Climb::Doubles if is_far => self.return_to_what_was(now),
+            Climb::Doubles => self.grow(now, queue, 0),
+        }
+    }
+
+    /// The window leaves the queue empty, and grows by more each time.
+    fn grow(&mut self, now: Instant, queue: Span, steps: u32) {
+        let (target, trip) = (self.known.target(), self.known.trip());
         let missing = target.saturating_sub(queue).as_secs_f64() / trip.max(target).as_secs_f64();
-        // What the first step has put into the queue is seen at the end of the interval only.
-        let is_empty = climb != Climb::First || queues.longest * 2 < target;
+        let reach = self.reach();
         let (first, fastest) = match self.company.others() {
             Others::None => (missing, FASTEST * reach),
             // Those who came take first what is left.
@@ -228,24 +268,52 @@ impl Steady {
             }
             Others::Older => (FASTEST * reach, FASTEST * reach),
         };
-        let is_far = self.is_alone() && self.known.is_far(cwnd, queue);
-        let (growth, next) = match (climb, is_empty && is_far) {
-            (Climb::First | Climb::Doubles, true) => {
-                let missing = self.known.best_window() / cwnd - 1.0;
-                (missing.clamp(FIRST * reach, MOST_AT_ONCE * reach), Climb::Doubles)
-            }
-            (Climb::Steps(_), true) => (FIRST * reach, Climb::First),
-            (Climb::Steps(steps), false) => {
-                let growth = first * f64::from(1u32 << steps);
-                (growth.min(fastest), Climb::Steps((steps + 1).min(STEPS)))
-            }
-            (_, false) => (first, Climb::Steps(1)),
-        };
-        self.window.add(growth * cwnd);
+        let growth = (first * f64::from(1u32 << steps)).min(fastest.max(first));
+        self.window.add(growth * self.window.cwnd());
         // The pace lets a larger window in over a round trip.
-        let shows = if matches!(next, Climb::Steps(_)) { now + trip } else { now };
+        self.follow_from(now + trip);
+        self.stage = Stage::Follows { climb: Climb::Steps((steps + 1).min(STEPS)) };
+    }
+
+    /// What a step puts into the queue until that shows is no more than without what waits on the way back.
+    fn reach(&self) -> f64 {
+        let trip = self.known.trip().max(self.known.target());
+        self.known.base().as_secs_f64() / trip.as_secs_f64()
+    }
+
+    /// A window that is far below what filled the path not long ago leaves the queue empty. A little more that leaves at the rate of
+    /// then shows within a round trip whether the path carries that again.
+    fn try_what_was(&mut self, now: Instant, steps: u32, yet: u32) {
+        let before = self.window.cwnd();
+        let more = TRIES * self.reach() * before;
+        self.window.add(more);
+        let shows = now + self.known.trip().mul_f64(more / self.known.best_window());
         (self.shows, self.run) = (Shows::From(shows), None);
-        self.stage = Stage::Follows { climb: next };
+        self.known.end_interval_with(shows);
+        self.stage = Stage::Tries { before, steps, yet };
+    }
+
+    /// What left at that rate shows.
+    fn tried(&mut self, now: Instant, queues: Queues, before: f64, steps: u32, yet: u32) {
+        let is_empty = queues.longest < self.known.goal() && !self.known.is_lossy();
+        if is_empty && self.is_alone() {
+            return match yet.checked_sub(1) {
+                Some(yet) => self.try_what_was(now, steps, yet),
+                None => self.return_to_what_was(now),
+            };
+        }
+        self.window.set(before);
+        self.follow_from(now);
+        self.stage = Stage::Follows { climb: Climb::Steps((steps + 1).min(STEPS)) };
+    }
+
+    /// The window is what filled the path not long ago, or as much as it may grow at once.
+    fn return_to_what_was(&mut self, now: Instant) {
+        let (cwnd, reach) = (self.window.cwnd(), self.reach());
+        let missing = self.known.best_window_with_queue() / cwnd - 1.0;
+        self.window.add(missing.clamp(TRIES * reach, MOST_AT_ONCE * reach) * cwnd);
+        self.follow_from(now);
+        self.stage = Stage::Follows { climb: Climb::Doubles };
     }
 
     /// The path is full, and the window grows by part of the target. If the queue does not grow with it, it is not full; after a
@@ -272,6 +340,19 @@ impl Steady {
     /// So much at least for all who share the path, whatever they have of it: that makes their parts equal.
     fn equal_step(&self) -> f64 {
         self.window.mss() * (self.known.base().as_secs_f64() / EQUAL_TRIP).min(EQUAL_MOST)
+    }
+
+    /// The window leaves less of the queue by what was there before and a little more, if it is one: over a path that has become
+    /// longer the step stays.
+    fn ask(&mut self, now: Instant, queues: Queues) {
+        let before = self.window.cwnd();
+        let trip = self.known.trip() + queues.shortest;
+        let less = queues.before + self.known.asks();
+        self.window.set(before * (1.0 - less.as_secs_f64() / trip.as_secs_f64()));
+        let shows = now + less;
+        (self.shows, self.run) = (Shows::From(shows), None);
+        self.known.end_interval_with(shows);
+        self.stage = Stage::Asks { before, queues };
     }
 
     /// The window is what leaves little in the queue.

@@ -97,6 +97,68 @@ fn a_fade_leaves_no_standing_queue_and_its_end_is_seen_within_seconds() {
 }
 
 #[test]
+fn two_seconds_after_a_fade_of_a_long_path_all_that_it_carries_arrives() {
+    // Intervals end at any time after it.
+    for later in (0..12).map(|n| 0.06 * f64::from(n)) {
+        let mut link = geo(1.0);
+        let rate = link.rate;
+        link.rate = rate / 5.0;
+        link.run(20.0 + later);
+        link.rate = rate;
+        link.run(2.0);
+        let (part, queue) = share(&mut link, 3.0);
+        assert!(part > 0.95 && queue < 0.1, "{later} s later: {part}, {queue} s");
+    }
+}
+
+#[test]
+fn a_faded_path_whose_queue_runs_empty_is_not_overrun_by_what_it_carried_before() {
+    for later in (0..12).map(|n| 0.06 * f64::from(n)) {
+        let mut link = geo(1.0);
+        link.rate /= 5.0;
+        link.run(20.0);
+        // There was little to send for a while.
+        link.play.path.cwnd_limited = false;
+        let window = ByteCount::new(70_000);
+        link.play.signal(Signal::Resume { window, ssthresh: Some(window) });
+        link.play.path.cwnd_limited = true;
+        link.run(later);
+        let (part, queue) = share(&mut link, 20.0);
+        assert!(part > 0.8 && queue < 0.4, "{later} s later: {part}, {queue} s");
+    }
+}
+
+#[test]
+fn a_longer_path_costs_little_until_it_is_known() {
+    for later in (0..12).map(|n| 0.06 * f64::from(n)) {
+        let mut link = geo(1.0);
+        link.run(later);
+        link.lengthen(0.2);
+        link.run(2.0);
+        let (part, queue) = share(&mut link, 8.0);
+        assert!(part > 0.92 && queue < 0.1, "{later} s later: {part}, {queue} s");
+    }
+}
+
+#[test]
+fn a_queue_that_stands_at_once_is_asked_for_and_cut() {
+    let mut play = Play::new("steady", &[("initial_ssthresh", 64.0)]);
+    play.set_rtt(0.6);
+    play.rounds(12);
+    let before = play.segments();
+    // It is as long as the window makes it, above a window of 0.6 s.
+    let mut phases = Vec::new();
+    for _ in 0..12 {
+        play.set_rtt(0.6 + 0.2 * (play.segments() / before - 0.8).max(0.0) / 0.2);
+        play.round();
+        phases.push(play.phase());
+    }
+    let known = play.gauge("min_rtt_s");
+    assert!(phases.contains(&Phase::Other("asking")), "{phases:?}");
+    assert!(known < 0.61 && play.segments() < 0.9 * before, "{known} s, {}", play.segments());
+}
+
+#[test]
 fn a_longer_path_is_not_taken_for_a_queue() {
     for (name, mut link, longer) in [("GEO", geo(1.0), 0.2), ("LEO", leo(), 0.04)] {
         link.lengthen(longer);
@@ -264,11 +326,12 @@ fn persistent_congestion_while_verifying_is_not_forgotten() {
     link.play.recovered();
     link.run(0.01);
     let resumed = link.play.segments();
-    link.run(0.3);
+    // Two round trips later an empty queue has shown that the path is as before.
+    link.run(0.1);
     let after = link.play.segments();
     assert!(
         after < 0.75 * verifying,
-        "verifying {verifying}, persistent {now}, resumed {resumed}, 0.3 s later {after}"
+        "verifying {verifying}, persistent {now}, resumed {resumed}, 0.1 s later {after}"
     );
 }
 
