@@ -58,6 +58,8 @@ const BETA: f64 = 0.85;
 const PAUSE: u64 = 2;
 /// Cuts in a row that do not help.
 const FAILURES: u32 = 2;
+/// After a mark of a router the window does not jump for so many round trips.
+const TRIES_AFTER_MARK: u64 = 32;
 /// Beside others segments leave so much faster than round trips of now let them.
 const PACE_BESIDE: f64 = 1.1;
 
@@ -66,8 +68,8 @@ const PACE_BESIDE: f64 = 1.1;
 enum Stage {
     /// It doubles.
     Start,
-    /// It follows the queue.
-    Follows { climb: Climb },
+    /// It follows the queue, and left it empty and grew so often in a row.
+    Follows { steps: u32 },
     /// It was cut so often without help, and was that large before.
     Settles { before: f64, failures: u32 },
     /// It is smaller for a moment, to see whether round trips become shorter; it was that large before.
@@ -75,8 +77,8 @@ enum Stage {
     /// It is a little smaller, to see whether the path is longer by what these seem to be; it was that large before.
     Asks { before: f64, queues: Queues },
     /// It is a little larger and leaves at once, to see whether the path carries again what it did not long ago; it was that large
-    /// before, and had grown so often. It does so so often yet.
-    Tries { before: f64, steps: u32, yet: u32 },
+    /// before, after as many steps. If it does, it tries as often again.
+    Tries { before: f64, steps: u32, again: u32 },
     /// It is smaller for a moment, to see whether less is lost then; it was that large before.
     Doubts { before: f64 },
     /// It leaves room for somebody who came, since then.
@@ -110,15 +112,6 @@ impl Shows {
     }
 }
 
-/// How a window grows that leaves the queue empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Climb {
-    /// By more each time, so often so far.
-    Steps(u32),
-    /// To what the path carried not long ago.
-    Doubles,
-}
-
 #[derive(Debug)]
 struct Steady {
     window: Window,
@@ -130,6 +123,8 @@ struct Steady {
     run: Option<(f64, Span)>,
     /// When it is to be seen whether the path is as long as is believed.
     verify: Option<Instant>,
+    /// It does not try before.
+    tries_from: Instant,
     /// The window beside others who fill the queue.
     contest: CubicCurve,
     /// The others who fill the queue.
@@ -158,6 +153,7 @@ impl Steady {
             shows: Shows::From(Instant::ZERO),
             run: None,
             verify: None,
+            tries_from: Instant::ZERO,
             contest: CubicCurve::new(C, BETA, true),
             rivals: Rivals::default(),
             like_bbr: LikeBbr::new(build),
@@ -256,6 +252,7 @@ impl Controller for Steady {
             }
             // An outage says nothing of what the path carries after it.
             LossCause::Timeout => {
+                let cwnd = self.give_up_try(path.now).unwrap_or(cwnd);
                 self.paused = Some(self.paused.unwrap_or(0.0).max(cwnd));
                 let left = path.in_flight.get() as f64 + self.window.mss();
                 self.window.set(left.min(cwnd));
@@ -288,6 +285,8 @@ impl Controller for Steady {
                 self.interrupt_bbr(path.now);
                 let cwnd = self.window.cwnd();
                 self.start.end();
+                // A router marks before its queue shows.
+                self.tries_from = path.now + self.known.trip() * TRIES_AFTER_MARK;
                 self.cut_to(BETA * cwnd, cwnd, 0);
             }
             Signal::Capacity(found) => {
@@ -319,7 +318,7 @@ impl Controller for Steady {
             Stage::Start => (PACE_START, target),
             // What leaves faster meets a full queue in bursts.
             Stage::Contends { .. } => (PACE_BESIDE, target.max(self.known.latest_queue())),
-            // As fast as the path carried it not long ago: if it does not any more this fills a queue at once.
+            // Nearly as fast as the path carried it not long ago: if it does not any more this fills a queue at once.
             Stage::Tries { .. } => {
                 ((self.known.best_window() / self.window.cwnd()).max(1.0), target)
             }

@@ -45,8 +45,8 @@ pub(super) struct Arrivals {
     /// When the newest that arrived was sent, now and as the interval began.
     sent: Instant,
     sent_before: Instant,
-    /// The interval does not end before what is sent then arrives.
-    until: Instant,
+    /// The interval does not end before what is sent then arrives, or before the other time.
+    until: (Instant, Instant),
     /// It ends now.
     is_over: bool,
     latest: [f64; 3],
@@ -65,7 +65,7 @@ impl Default for Arrivals {
             cwnd: 0.0,
             sent: Instant::ZERO,
             sent_before: Instant::ZERO,
-            until: Instant::ZERO,
+            until: (Instant::ZERO, Instant::ZERO),
             is_over: false,
             latest: [0.0; 3],
             best: PeriodMax::new(),
@@ -86,9 +86,9 @@ impl Arrivals {
         self.best.get()
     }
 
-    /// The interval of now ends with the first that arrives of what is sent from then on, or lasts for two round trips.
-    pub(super) const fn end_with(&mut self, sent: Instant) {
-        self.until = sent;
+    /// The interval of now ends with the first that arrives of what is sent from then on, if it does before the other time.
+    pub(super) const fn end_with(&mut self, sent: Instant, by: Instant) {
+        self.until = (sent, by);
     }
 
     /// What has arrived says enough: the interval of now need not be as long as others.
@@ -120,14 +120,14 @@ impl Arrivals {
         let took = arrived_at.since(self.began);
         let length = trip.max(LEAST);
         let least = if self.is_over { length / EARLY } else { length };
-        let is_missed = self.sent < self.until && took < length * 2;
-        if took < least || is_missed {
+        let (until, by) = self.until;
+        if took < least || self.sent < until && path.now < by {
             return None;
         }
         let arrived = path.delivered - self.delivered;
         let (limited, sent) = (self.limited, [self.sent_before, self.sent]);
         // After a pause an interval is longer than what arrived in it, and what was lost is an outage's.
-        let paused = took > trip.max(LEAST) * 2;
+        let paused = took > length * 2 && path.now > by;
         // So is much of what is found lost in the next one.
         let of_outage = std::mem::replace(&mut self.paused, paused) || paused;
         let lost = if of_outage { None } else { self.lost_part(arrived, path.mss) };
@@ -161,32 +161,68 @@ mod tests {
     use super::*;
     use crate::testing::Play;
 
+    const BASE: Span = Span::from_secs(1);
+
+    /// So many segments arrive at once that left a round trip ago.
+    fn arrive(play: &mut Play, arrivals: &mut Arrivals, segments: u64) -> Option<Interval> {
+        let bytes = play.bytes(segments);
+        play.path.delivered += bytes;
+        let ack = Ack {
+            bytes,
+            advanced: bytes,
+            segments,
+            newest_sent_at: play.path.now.before(BASE),
+            rate_sample: None,
+            acks: segments,
+            in_recovery: false,
+            repairing: false,
+            lost: ByteCount::ZERO,
+            marked: ByteCount::ZERO,
+        };
+        let now = play.path.now;
+        arrivals.take(&play.path, &ack, now, (BASE, BASE), 1e6)
+    }
+
     /// The parts that were lost by the ends of intervals of a second, in each of which so many segments arrived and were lost; the
     /// second one is a pause of 30 s.
     fn lost(intervals: &[(u64, u64)]) -> Vec<Option<f64>> {
         let (mut play, mut arrivals) = (Play::new("steady", &[]), Arrivals::default());
-        let base = Span::from_secs(1);
         let parts = intervals.iter().enumerate().map(|(n, &(arrived, lost))| {
             play.wait(if n == 1 { 30.0 } else { 1.0 });
-            play.path.delivered += play.bytes(arrived);
             arrivals.lost(play.bytes(lost));
-            let bytes = play.bytes(arrived);
-            let ack = Ack {
-                bytes,
-                advanced: bytes,
-                segments: arrived,
-                newest_sent_at: play.path.now.before(base),
-                rate_sample: None,
-                acks: arrived,
-                in_recovery: false,
-                repairing: false,
-                lost: ByteCount::ZERO,
-                marked: ByteCount::ZERO,
-            };
-            let now = play.path.now;
-            arrivals.take(&play.path, &ack, now, (base, base), 1e6).expect("an interval").lost
+            arrive(&mut play, &mut arrivals, arrived).expect("an interval").lost
         });
         parts.collect()
+    }
+
+    /// When intervals end in which something arrives ten times in a second, and whether they are pauses, in tenths of a second.
+    fn ends(play: &mut Play, arrivals: &mut Arrivals, tenths: u64) -> Vec<(u64, bool)> {
+        let end = |tenth: u64| {
+            play.wait(0.1);
+            arrive(play, arrivals, 10).map(|interval| (tenth, interval.paused))
+        };
+        (1..=tenths).filter_map(end).collect()
+    }
+
+    #[test]
+    fn an_interval_ends_with_what_it_is_to_show_or_when_that_does_not_come() {
+        let (mut play, mut arrivals) = (Play::new("steady", &[]), Arrivals::default());
+        play.wait(5.0);
+        arrive(&mut play, &mut arrivals, 10);
+        let in_tenths = |play: &Play, tenths| play.path.now + Span::from_millis(100) * tenths;
+        arrivals.end_with(in_tenths(&play, 4), in_tenths(&play, 30));
+        assert_eq!(ends(&mut play, &mut arrivals, 20), [(14, false)], "what left then came");
+        arrivals.end_with(in_tenths(&play, 90), in_tenths(&play, 26));
+        assert_eq!(ends(&mut play, &mut arrivals, 40), [(26, false), (36, false)], "in vain");
+    }
+
+    #[test]
+    fn an_interval_that_has_shown_enough_ends_early_once() {
+        let (mut play, mut arrivals) = (Play::new("steady", &[]), Arrivals::default());
+        play.wait(5.0);
+        arrive(&mut play, &mut arrivals, 10);
+        arrivals.end();
+        assert_eq!(ends(&mut play, &mut arrivals, 20), [(2, false), (12, false)]);
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Queues {
     /// drained of the queue before, where a queue is shorter by so much more.
     pub(super) fn stay(self, asked: Self, more: Span) -> bool {
         let differ = self.longest.saturating_sub(self.shortest);
-        differ <= asked.before + more / 2 && self.shortest + more / 2 >= asked.step()
+        differ <= asked.before + more / 3 && self.shortest + more / 3 >= asked.step()
     }
 
     fn step(self) -> Span {

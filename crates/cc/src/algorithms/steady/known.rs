@@ -28,7 +28,7 @@ const FULL_BEFORE: u64 = 8;
 /// Of somebody who begins nothing was heard for so many round trips.
 const SILENT: u64 = 2;
 /// What is taken from a queue to see whether it is one, in smallest targets.
-const ASKS: u64 = 2;
+const ASKS: u64 = 3;
 /// For so many round trips after a pause the path may be another one than before.
 const RESUMES_FOR: u64 = 32;
 
@@ -110,9 +110,9 @@ impl Known {
         self.arrivals.lost(bytes);
     }
 
-    /// The interval of now ends with the first that arrives of what is sent from then on.
-    pub(super) const fn end_interval_with(&mut self, sent: Instant) {
-        self.arrivals.end_with(sent);
+    /// The interval of now ends with the first that arrives of what is sent from then on, if it does before the other time.
+    pub(super) const fn end_interval_with(&mut self, sent: Instant, by: Instant) {
+        self.arrivals.end_with(sent, by);
     }
 
     /// The interval that ended last.
@@ -260,6 +260,18 @@ impl Known {
     /// The window that filled the path when it carried most of late.
     pub(super) fn best_window(&self) -> f64 {
         self.noise.sent_for_each() * self.arrivals.best() * self.trip().as_secs_f64()
+    }
+
+    /// The longest queue after so many bytes more than a window left as fast as the path carried them at best, if it carries that
+    /// again: half of what they make where it carries no more than the window. Over short paths that is too little to be told from
+    /// chance.
+    pub(super) fn most_after_try(&self, more: f64) -> Span {
+        if self.base() < LONG {
+            return self.goal();
+        }
+        let seconds = |rate: f64| more / rate.max(1.0);
+        let queue = (seconds(self.rate()) - seconds(self.arrivals.best())).max(0.0);
+        self.goal().min(Span::from_secs_f64(queue) / 2)
     }
 
     /// The same with what a cut leaves in the queue.

@@ -32,10 +32,10 @@ pub(super) struct Rivals {
     left: Option<Instant>,
     /// When this sender stopped to contend with them because it was.
     ended: Option<Instant>,
-    /// When this sender contended with them last.
-    contended: Option<Instant>,
     /// When it was full again soon after that.
     back: Option<Instant>,
+    /// When this sender contended with them last.
+    contended: Option<Instant>,
     lost: Option<Lost>,
     unanswered: u32,
     cut: Option<Instant>,

@@ -4,13 +4,16 @@ use bentpipe_units::{Instant, Span};
 
 use super::company::Others;
 use super::delay::Queues;
-use super::{Climb, FAILURES, Shows, Stage, Steady};
+use super::{FAILURES, Shows, Stage, Steady};
 use crate::PathView;
 
 /// The fastest growth of a window that leaves the queue empty.
 const FASTEST: f64 = 0.5;
 /// What a window that is far below what the path carried not long ago grows by to see whether it carries that again.
 const TRIES: f64 = 0.125;
+/// So many round trips after one that has shown a queue, or a cut to less than this part of the window, it tries again.
+const TRIES_APART: u64 = 8;
+const DEEP_CUT: f64 = 0.75;
 /// The most that it grows by then.
 const MOST_AT_ONCE: f64 = 4.0;
 /// The fastest growth beside others who have about as much.
@@ -117,8 +120,8 @@ impl Steady {
                 self.window.set(before);
                 self.follow_from(path.now);
             }
-            Stage::Tries { before, steps, yet } if shows => {
-                self.tried(path.now, queues, before, steps, yet);
+            Stage::Tries { before, steps, again } if shows => {
+                self.tried(path.now, queues, (before, steps), again);
             }
             Stage::Asks { before, queues: asked } if shows => {
                 if self.is_alone()
@@ -132,7 +135,10 @@ impl Steady {
                     self.follow_from(path.now);
                 }
             }
-            Stage::Follows { .. } | Stage::Yields { .. } if queue > self.known.most() => {
+            // What a try has left in the queue is gone when the window fits again.
+            Stage::Follows { .. } | Stage::Yields { .. }
+                if queue > self.known.most() && !matches!(self.shows, Shows::Later(_)) =>
+            {
                 self.cut(queue, cwnd, self.expected_failures(path.now));
             }
             Stage::Follows { .. } if self.known.overflows_at_once(queues) => {
@@ -142,8 +148,8 @@ impl Steady {
             Stage::Follows { .. } if all_shows && self.company.wants_room(path.now) => {
                 self.leave_room(path.now);
             }
-            Stage::Follows { climb } if all_shows || shows && self.known.is_far(cwnd, queue) => {
-                self.follow(path.now, queues, climb);
+            Stage::Follows { steps } if all_shows || shows && self.known.is_far(cwnd, queue) => {
+                self.follow(path.now, queues, steps);
             }
             Stage::Verifies { before } if shows || !limited => {
                 self.window.set(before);
@@ -164,7 +170,7 @@ impl Steady {
                     && (shows || self.is_alone() && self.known.is_far(cwnd, queue)) =>
             {
                 self.follow_from(path.now);
-                self.follow(path.now, queues, Climb::Steps(0));
+                self.follow(path.now, queues, 0);
             }
             Stage::Settles { before, failures } if all_shows => {
                 let failures = if self.others_creep() { FAILURES } else { failures };
@@ -222,15 +228,15 @@ impl Steady {
     }
 
     /// The window grows to have its queue, and slowly when it has it.
-    fn follow(&mut self, now: Instant, queues: Queues, climb: Climb) {
+    fn follow(&mut self, now: Instant, queues: Queues, steps: u32) {
         let (queue, target, cwnd) = (queues.shortest, self.known.target(), self.window.cwnd());
-        self.stage = Stage::Follows { climb: Climb::Steps(0) };
+        self.stage = Stage::Follows { steps: 0 };
         if self.known.overflows(queues) {
             return self.cut(queues.longest, cwnd, self.expected_failures(now));
         }
         if self.known.is_lossy() {
             // It goes on from where it was: bursts make every other interval lossy.
-            self.stage = Stage::Follows { climb };
+            self.stage = Stage::Follows { steps };
             return;
         }
         if queue * 2 > target {
@@ -240,16 +246,12 @@ impl Steady {
             return self.window.add(self.equal_step());
         }
         let is_far = self.is_alone() && self.known.is_far(cwnd, queue);
-        match climb {
-            // Where the path carries part of it steps lead there sooner than as many tries.
-            Climb::Steps(steps) if is_far && steps.is_multiple_of(2) => {
-                // Others who cut their window as well fill the queue in the meantime.
-                let contended = self.rivals.were_contended_with(now, self.known.base());
-                self.try_what_was(now, steps, u32::from(contended));
-            }
-            Climb::Steps(steps) => self.grow(now, queue, steps),
-            Climb::Doubles if is_far => self.return_to_what_was(now),
-            Climb::Doubles => self.grow(now, queue, 0),
+        if is_far && now >= self.tries_from {
+            // Others who cut their window as well fill the queue in the meantime.
+            let contended = self.rivals.were_contended_with(now, self.known.base());
+            self.try_what_was(now, (cwnd, steps), u32::from(contended));
+        } else {
+            self.grow(now, queue, steps);
         }
     }
 
@@ -272,7 +274,7 @@ impl Steady {
         self.window.add(growth * self.window.cwnd());
         // The pace lets a larger window in over a round trip.
         self.follow_from(now + trip);
-        self.stage = Stage::Follows { climb: Climb::Steps((steps + 1).min(STEPS)) };
+        self.stage = Stage::Follows { steps: (steps + 1).min(STEPS) };
     }
 
     /// What a step puts into the queue until that shows is no more than without what waits on the way back.
@@ -283,28 +285,37 @@ impl Steady {
 
     /// A window that is far below what filled the path not long ago leaves the queue empty. A little more that leaves at the rate of
     /// then shows within a round trip whether the path carries that again.
-    fn try_what_was(&mut self, now: Instant, steps: u32, yet: u32) {
-        let before = self.window.cwnd();
-        let more = TRIES * self.reach() * before;
+    fn try_what_was(&mut self, now: Instant, (before, steps): (f64, u32), again: u32) {
+        let cwnd = self.window.cwnd();
+        let more = TRIES * self.reach() * cwnd;
         self.window.add(more);
         let shows = now + self.known.trip().mul_f64(more / self.known.best_window());
         (self.shows, self.run) = (Shows::From(shows), None);
-        self.known.end_interval_with(shows);
-        self.stage = Stage::Tries { before, steps, yet };
+        self.known.end_interval_with(shows, shows + self.known.trip() * 2);
+        self.stage = Stage::Tries { before, steps, again };
     }
 
     /// What left at that rate shows.
-    fn tried(&mut self, now: Instant, queues: Queues, before: f64, steps: u32, yet: u32) {
-        let is_empty = queues.longest < self.known.goal() && !self.known.is_lossy();
-        if is_empty && self.is_alone() {
-            return match yet.checked_sub(1) {
-                Some(yet) => self.try_what_was(now, steps, yet),
-                None => self.return_to_what_was(now),
-            };
+    fn tried(&mut self, now: Instant, queues: Queues, (before, steps): (f64, u32), again: u32) {
+        let is_long = queues.longest > self.known.most_after_try(self.window.cwnd() - before);
+        if is_long || !self.is_alone() || self.known.is_lossy() {
+            self.tries_from = now + self.known.trip() * TRIES_APART;
+            self.window.set(before);
+            (self.shows, self.run) = (Shows::Later(0), None);
+            self.stage = Stage::Follows { steps };
+            return;
         }
-        self.window.set(before);
+        match again.checked_sub(1) {
+            Some(again) => self.try_what_was(now, (before, steps), again),
+            None => self.return_to_what_was(now),
+        }
+    }
+
+    /// A try ends without an answer; gives what the window was before it.
+    pub(super) fn give_up_try(&mut self, now: Instant) -> Option<f64> {
+        let Stage::Tries { before, .. } = self.stage else { return None };
         self.follow_from(now);
-        self.stage = Stage::Follows { climb: Climb::Steps((steps + 1).min(STEPS)) };
+        Some(before)
     }
 
     /// The window is what filled the path not long ago, or as much as it may grow at once.
@@ -312,8 +323,7 @@ impl Steady {
         let (cwnd, reach) = (self.window.cwnd(), self.reach());
         let missing = self.known.best_window_with_queue() / cwnd - 1.0;
         self.window.add(missing.clamp(TRIES * reach, MOST_AT_ONCE * reach) * cwnd);
-        self.follow_from(now);
-        self.stage = Stage::Follows { climb: Climb::Doubles };
+        self.follow_from(now + self.known.trip());
     }
 
     /// The path is full, and the window grows by part of the target. If the queue does not grow with it, it is not full; after a
@@ -351,7 +361,7 @@ impl Steady {
         self.window.set(before * (1.0 - less.as_secs_f64() / trip.as_secs_f64()));
         let shows = now + less;
         (self.shows, self.run) = (Shows::From(shows), None);
-        self.known.end_interval_with(shows);
+        self.known.end_interval_with(shows, shows + trip * 2);
         self.stage = Stage::Asks { before, queues };
     }
 
@@ -362,7 +372,12 @@ impl Steady {
 
     /// The window is so large now, and was `before` when the first cut of these was made.
     pub(super) fn cut_to(&mut self, bytes: f64, before: f64, failures: u32) {
-        self.window.set(bytes.min(self.window.cwnd()));
+        let cwnd = self.window.cwnd();
+        if bytes < cwnd * DEEP_CUT {
+            // What is empty then was emptied by all who cut their windows.
+            self.tries_from = self.seen + self.known.trip() * TRIES_APART;
+        }
+        self.window.set(bytes.min(cwnd));
         (self.shows, self.run) = (Shows::Later(0), None);
         self.stage = Stage::Settles { before, failures };
     }
@@ -374,10 +389,10 @@ impl Steady {
         if !is_low && queue > goal + target / 4 && self.heeds_no_cut() {
             // What is left of it does not heed the window.
             self.believe_longer(now, queue.saturating_sub(goal), VERIFIES_AFTER);
-            self.stage = Stage::Follows { climb: Climb::Steps(0) };
+            self.stage = Stage::Follows { steps: 0 };
         } else if queue <= self.known.most() {
             self.low.helps();
-            self.stage = Stage::Follows { climb: Climb::Steps(0) };
+            self.stage = Stage::Follows { steps: 0 };
         } else if is_low && self.low.gives_up(now) {
             // Somebody else may be there, who would have all of the path beside a shorter queue.
             self.window.set(before);
@@ -404,7 +419,7 @@ impl Steady {
         let longer = before * (1.0 + queue.as_secs_f64() / trip);
         self.window.set(before.max(longer.min(self.known.best_window_spared())));
         (self.shows, self.run) = (Shows::Later(0), None);
-        self.stage = Stage::Follows { climb: Climb::Steps(0) };
+        self.stage = Stage::Follows { steps: 0 };
     }
 
     /// The path is longer by that, which is looked at again after so many round trips.
@@ -425,7 +440,7 @@ impl Steady {
 
     /// The window follows the queue, which shows what became of it by what leaves from then on.
     pub(super) fn follow_from(&mut self, shows: Instant) {
-        self.stage = Stage::Follows { climb: Climb::Steps(0) };
+        self.stage = Stage::Follows { steps: 0 };
         (self.shows, self.run) = (Shows::From(shows), None);
     }
 }
