@@ -283,10 +283,10 @@ impl Controller for Steady {
             Signal::MtuChanged { mss } => self.window.change_mss(*mss),
             Signal::EcnCe => {
                 self.interrupt_bbr(path.now);
-                let cwnd = self.window.cwnd();
+                let cwnd = self.give_up_try(path.now).unwrap_or(self.window.cwnd());
                 self.start.end();
                 // A router marks before its queue shows.
-                self.tries_from = path.now + self.known.trip() * TRIES_AFTER_MARK;
+                self.try_later(path.now, TRIES_AFTER_MARK);
                 self.cut_to(BETA * cwnd, cwnd, 0);
             }
             Signal::Capacity(found) => {

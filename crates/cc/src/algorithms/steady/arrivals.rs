@@ -127,7 +127,7 @@ impl Arrivals {
         let arrived = path.delivered - self.delivered;
         let (limited, sent) = (self.limited, [self.sent_before, self.sent]);
         // After a pause an interval is longer than what arrived in it, and what was lost is an outage's.
-        let paused = took > length * 2 && path.now > by;
+        let paused = took > length * 2 && path.now > by + length;
         // So is much of what is found lost in the next one.
         let of_outage = std::mem::replace(&mut self.paused, paused) || paused;
         let lost = if of_outage { None } else { self.lost_part(arrived, path.mss) };

@@ -377,7 +377,8 @@ impl Known {
         queues.longest * 2 > self.usual() * 3 && self.lost_above_usual() > OVERFLOW_AT_ONCE
     }
 
-    fn lost_above_usual(&self) -> f64 {
+    /// The part that was lost above what is lost in the long run.
+    pub(super) fn lost_above_usual(&self) -> f64 {
         self.interval.lost.unwrap_or_default() - self.noise.usual()
     }
 }

@@ -43,6 +43,7 @@ impl Steady {
         self.known.set_low(is_low);
         let (queue, target, cwnd) = (queues.shortest, self.known.target(), self.window.cwnd());
         let usual = self.known.usual();
+        let exceeded = matches!(self.shows, Shows::Later(_));
         if let Shows::Later(intervals) = self.shows {
             let fits = path.in_flight.get() as f64 <= cwnd + self.window.mss();
             let has_waited = intervals >= FITS_WITHIN;
@@ -105,7 +106,7 @@ impl Steady {
             // Where the application is the limit the window is not to blame.
             Stage::Follows { .. } | Stage::Settles { .. } if !limited => self.follow_from(path.now),
             Stage::Follows { .. } if self.verify.is_some_and(|at| path.now >= at) => self.verify(),
-            Stage::Follows { .. } if sheds => {
+            Stage::Follows { .. } | Stage::Asks { .. } | Stage::Tries { .. } if sheds => {
                 self.cut_to(self.known.fitting(), cwnd, self.expected_failures(path.now));
             }
             Stage::Follows { .. } if queue > usual * 2 && self.others_return(path.now) => {
@@ -135,10 +136,9 @@ impl Steady {
                     self.follow_from(path.now);
                 }
             }
-            // What a try has left in the queue is gone when the window fits again.
-            Stage::Follows { .. } | Stage::Yields { .. }
-                if queue > self.known.most() && !matches!(self.shows, Shows::Later(_)) =>
-            {
+            // A try has left it, of which more was under way than fits the window.
+            Stage::Follows { .. } if exceeded => {}
+            Stage::Follows { .. } | Stage::Yields { .. } if queue > self.known.most() => {
                 self.cut(queue, cwnd, self.expected_failures(path.now));
             }
             Stage::Follows { .. } if self.known.overflows_at_once(queues) => {
@@ -297,9 +297,12 @@ impl Steady {
 
     /// What left at that rate shows.
     fn tried(&mut self, now: Instant, queues: Queues, (before, steps): (f64, u32), again: u32) {
-        let is_long = queues.longest > self.known.most_after_try(self.window.cwnd() - before);
-        if is_long || !self.is_alone() || self.known.is_lossy() {
-            self.tries_from = now + self.known.trip() * TRIES_APART;
+        let cwnd = self.window.cwnd();
+        let is_long = queues.longest > self.known.most_after_try(cwnd - before);
+        // Where nothing waits what is too much is lost.
+        let loses = self.known.lost_above_usual() > (1.0 - before / cwnd) / 2.0;
+        if is_long || loses || !self.is_alone() {
+            self.try_later(now, TRIES_APART);
             self.window.set(before);
             (self.shows, self.run) = (Shows::Later(0), None);
             self.stage = Stage::Follows { steps };
@@ -309,6 +312,11 @@ impl Steady {
             Some(again) => self.try_what_was(now, (before, steps), again),
             None => self.return_to_what_was(now),
         }
+    }
+
+    /// It does not try for so many round trips.
+    pub(super) fn try_later(&mut self, now: Instant, trips: u64) {
+        self.tries_from = self.tries_from.max(now + self.known.trip() * trips);
     }
 
     /// A try ends without an answer; gives what the window was before it.
@@ -375,7 +383,7 @@ impl Steady {
         let cwnd = self.window.cwnd();
         if bytes < cwnd * DEEP_CUT {
             // What is empty then was emptied by all who cut their windows.
-            self.tries_from = self.seen + self.known.trip() * TRIES_APART;
+            self.try_later(self.seen, TRIES_APART);
         }
         self.window.set(bytes.min(cwnd));
         (self.shows, self.run) = (Shows::Later(0), None);

@@ -133,14 +133,18 @@ fn a_fade_that_ends_step_by_step_is_followed_without_a_long_queue() {
 
 #[test]
 fn a_faded_path_whose_queue_runs_empty_is_not_overrun_by_what_it_carried_before() {
-    for later in moments() {
-        let mut link = geo(1.0);
+    // The second queue has no room for more than a millisecond.
+    for (later, products) in moments().flat_map(|later| [(later, 1.0), (later, 0.002)]) {
+        let mut link = geo(products);
         link.rate /= 5.0;
         link.run(20.0 + later);
         let window = ByteCount::new(70_000);
         link.play.signal(Signal::Resume { window, ssthresh: Some(window) });
+        let before = link.overflowed();
         let (part, queue) = share(&mut link, 20.0);
-        assert!(part > 0.7 && queue < 0.25, "{later} s later: {part}, {queue} s");
+        let lost = (link.overflowed() - before) / 20.0 / link.rate;
+        let name = format!("{products}, {later} s later");
+        assert!(part > 0.7 && queue < 0.25 && lost < 0.1, "{name}: {part}, {queue} s, {lost}");
     }
 }
 
