@@ -11,11 +11,11 @@ use crate::PathView;
 const FASTEST: f64 = 0.5;
 /// What a window that is far below what the path carried not long ago grows by to see whether it carries that again.
 const TRIES: f64 = 0.125;
-/// So many round trips after one that has shown a queue, or a cut to less than this part of the window, it tries again.
+/// The most that it grows by if it does.
+const MOST_AT_ONCE: f64 = 4.0;
+/// So many round trips after a try that has shown a queue, or a cut to less than this part of the window, it tries again.
 const TRIES_APART: u64 = 8;
 const DEEP_CUT: f64 = 0.75;
-/// The most that it grows by then.
-const MOST_AT_ONCE: f64 = 4.0;
 /// The fastest growth beside others who have about as much.
 const FASTEST_BESIDE: f64 = 0.125;
 /// What is missing doubles so often.
